@@ -1,7 +1,7 @@
-"""Tables, columns, types, names and how they change: pure values.
+"""Schemas as pure values: tables, columns, types, names, and the changes that data makes to them.
 
-Takes:   schema documents of dlt and penstock, names as sources spell them.
-Gives:   frozen tables and columns, names that fit, Spark types, fingerprints.
+Takes:   schema documents of dlt and penstock, names as sources spell them, evidence from rows.
+Gives:   frozen tables and columns, normalized names, Spark types, version hashes, decisions.
 Touches: errors.
 """
 

@@ -1,4 +1,4 @@
-"""One column: its name, its type as far as it is known, and everything else that was said about it."""
+"""Columns: name, data type and hints, and their documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMPOUND_HINTS: Final = frozenset({"partition", "cluster", "primary_key", "merge_key", "incremental"})
-"""Hints that speak for a set of columns: a new set replaces the old one as a whole."""
+"""Hints that define a set of columns: a new set replaces the old one."""
 
 COLUMN_HINTS: Final = COMPOUND_HINTS | {
     "sort",
@@ -31,7 +31,7 @@ _NO_HINTS: Final = FrozenMap[Any]()
 
 
 class TColumnSchema(TypedDict, total=False):
-    """A column as the public API takes and gives it; any key that begins with `x-` is kept as well."""
+    """A column document, as the public API accepts and returns it; `x-…` keys are allowed too."""
 
     name: str
     data_type: DataType
@@ -59,9 +59,9 @@ class TColumnSchema(TypedDict, total=False):
 class Column:
     """A column of a table.
 
-    `data_type` is None while no value has told it: such a column is remembered but not created. `nullable`
-    is None when nothing was said, which means yes. `hints` holds all other keys of a column document, those
-    of `COLUMN_HINTS`, `description`, any `x-…`, and also keys that this version does not know.
+    `data_type` is None until a value decides it: such a column is stored but not created. `nullable` None
+    means nullable. `hints` has all other keys of the document: those of `COLUMN_HINTS`, `description`, `x-…`,
+    and unknown ones.
     """
 
     name: str
@@ -77,16 +77,16 @@ class Column:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, name: str | None = None) -> Column:
-        """Read a column document; `name`, the key under which it stands, wins over the name inside."""
-        said = {key: document[key] for key in _FIELDS if document.get(key) is not None}
+        """Read a column document; `name`, its key in the table, takes precedence over the name inside."""
+        fields = {key: document[key] for key in _FIELDS if document.get(key) is not None}
         if name is not None:
-            said["name"] = name
-        if "data_type" in said:
-            said["data_type"] = parse_data_type(said["data_type"])
-        return cls(**said, hints=FrozenMap({k: freeze(v) for k, v in document.items() if k not in said}))
+            fields["name"] = name
+        if "data_type" in fields:
+            fields["data_type"] = parse_data_type(fields["data_type"])
+        return cls(**fields, hints=FrozenMap({k: freeze(v) for k, v in document.items() if k not in fields}))
 
     def to_dict(self) -> TColumnSchema:
-        """Write a column document that the caller may change; what was not said is not written."""
+        """Return the document, without fields that are None; the caller may change it."""
         values = ((key, getattr(self, key)) for key in _FIELDS)
         document = {key: value for key, value in values if value is not None} | thaw(self.hints)
         return cast("TColumnSchema", document)
@@ -98,28 +98,28 @@ class Column:
 
     @property
     def is_nullable(self) -> bool:
-        """Whether a row may come without a value."""
+        """Whether the column accepts rows without a value."""
         return self.nullable is not False
 
     def has(self, hint: str) -> bool:
-        """Whether the hint is set and not switched off."""
+        """Return whether a hint is set to a true value."""
         return bool(self.hints.get(hint))
 
     def with_name(self, name: str) -> Column:
-        """Copy under another name."""
+        """Return a copy with another name."""
         return replace(self, name=name)
 
     def with_hints(self, **hints: Any) -> Column:
-        """Copy with keys of the document set; `x-…` keys and field names are welcome too."""
+        """Return a copy with keys of the document set, fields or hints."""
         return Column.from_dict({**self.to_dict(), **hints})
 
     def without_hints(self, *hints: str) -> Column:
-        """Copy with hints forgotten, which is not the same as switched off."""
+        """Return a copy without these hints, which is not the same as with false ones."""
         return replace(self, hints=FrozenMap(self.hints).without(*hints))
 
     def merged(self, incoming: Column) -> Column:
-        """Take over what `incoming` says, but keep the type, with its precision, once it is known."""
-        said = cast("dict[str, Any]", incoming.to_dict())
+        """Return the column with the fields and hints of `incoming`; a known type is kept."""
+        document = cast("dict[str, Any]", incoming.to_dict())
         if self.is_complete:
-            said = {key: value for key, value in said.items() if key not in _TYPE_FACETS}
-        return Column.from_dict({**self.to_dict(), **said, "name": self.name})
+            document = {key: value for key, value in document.items() if key not in _TYPE_FACETS}
+        return Column.from_dict({**self.to_dict(), **document, "name": self.name})

@@ -1,4 +1,4 @@
-"""Names for the keys of rows: plain where they can be, different always, and the same in every batch."""
+"""Column names for the keys of rows: unique, plain if possible, and the same in every batch."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from penstock.schema.types import DataType
 
 INNER_LIST_KEY: Final = "list"
-"""The key under which a list stands that is itself an element of a list."""
+"""The key of a list that is itself an element of a list."""
 SOURCE_PATH_HINT: Final = "x-source-path"
-"""The hint that remembers whose name a name is, once two keys have met in it."""
+"""The hint with the path of the key that has a name, once two keys have collided in it."""
 RESERVED_COLUMNS: Final = frozenset((LOAD_ID_COLUMN, PARENT_ID_COLUMN, LIST_INDEX_COLUMN, ROOT_ID_COLUMN))
 _LEGACY_JSON_TYPE: Final = "complex"
 EMPTY_KEY_NAME: Final = "_empty"
@@ -32,7 +32,7 @@ KeyPath = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameCollision:
-    """A key that could not have its plain name, because another key had it first."""
+    """A key that has another name than its plain one, because another key had that first."""
 
     key: str
     plain_name: str
@@ -42,24 +42,24 @@ class NameCollision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnNames:
-    """The name of each key of a table, and what to report and remember of it."""
+    """The names of a table's keys, their collisions, and the owners to store."""
 
     names: Mapping[KeyPath, str]
     collisions: tuple[NameCollision, ...] = ()
     owners: Mapping[str, str] = field(default_factory=dict)
-    """For names that two keys wanted: the path of the key that has it."""
+    """For names in which keys collide: the path of the key that has the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Namer:
-    """Plain names for keys, each worked out once."""
+    """A naming convention with a cache of the plain names of keys."""
 
     naming: NamingConvention
     breaks_paths: bool
     _cache: dict[str, str] = field(default_factory=dict)
 
     def normalize_key(self, key: str) -> str:
-        """Normalise one key; one with nothing in it is called `_empty`."""
+        """Return the normalized key, `_empty` for a blank one."""
         name = self._cache.get(key)
         if name is None:
             normalize = self.naming.normalize_path if self.breaks_paths else self.naming.normalize_identifier
@@ -70,18 +70,21 @@ class Namer:
         return name
 
     def column_name(self, keys: KeyPath) -> str:
-        """Join the names of nested keys."""
+        """Return the joined names of nested keys."""
         if len(keys) == 1:
             return self.normalize_key(keys[0])
         return self.naming.shorten_fragments(*map(self.normalize_key, keys))
 
     def column_names(self, keys: Iterable[KeyPath], stored: Mapping[str, Column]) -> ColumnNames:
-        """Give each key a column of its own; the first to come has the plain name.
+        """Return a column name for each key; the first key gets the plain name.
 
-        Names that the engine fills itself are taken, and so is what once was made a variant column.
+        Names of system columns and of stored variant columns are reserved.
         """
-        own = stored if self.naming.is_idempotent else {}
-        plain = {one: one[0] if len(one) == 1 and one[0] in own else self.column_name(one) for one in keys}
+        normalized = stored if self.naming.is_idempotent else {}
+        plain = {
+            path: path[0] if len(path) == 1 and path[0] in normalized else self.column_name(path)
+            for path in keys
+        }
         values = plain.values()
         reserved = RESERVED_COLUMNS.intersection(values)
         reserved |= {n for n in values if n in stored and "variant" in stored[n].hints}
@@ -100,18 +103,18 @@ class Namer:
             max_length=self.naming.max_length,
         )
         collisions = find_collisions(names, plain, key_text=path_text)
-        wanted = {c.plain_name for c in collisions} - reserved
-        owners = {n: path_text(one) for one, n in names.items() if n != plain[one] or n in wanted}
+        contested = {c.plain_name for c in collisions} - reserved
+        owners = {n: path_text(path) for path, n in names.items() if n != plain[path] or n in contested}
         return ColumnNames(names=names, collisions=collisions, owners=owners)
 
     def variant_name(
         self, column: str, kind: DataType, stored: Mapping[str, Column], taken: Collection[str]
     ) -> str:
-        """Name the column beside `column` for values of type `kind`; a key's own column is never used."""
+        """Return the name of the variant of `column` for values of a type; never a column of another key."""
         name = self.naming.shorten_fragments(column, f"v_{kind}")
-        old = self.naming.shorten_fragments(column, f"v_{_LEGACY_JSON_TYPE}")
-        if kind == "json" and old in stored and stored[old].has("variant"):
-            return old
+        legacy = self.naming.shorten_fragments(column, f"v_{_LEGACY_JSON_TYPE}")
+        if kind == "json" and legacy in stored and stored[legacy].has("variant"):
+            return legacy
         if name in taken or (name in stored and not stored[name].has("variant")):
             return append_tag(name, original=path_text((column, kind)), max_length=self.naming.max_length)
         return name
@@ -122,7 +125,7 @@ def _parse_key_path(text: str) -> KeyPath:
 
 
 def plain_name(key: str, naming: NamingConvention) -> str:
-    """Normalise a key that comes from data; a key with nothing in it is called `_empty`."""
+    """Return the normalized path of a key from data, `_empty` for a blank one."""
     return naming.normalize_path(key) or naming.normalize_path(EMPTY_KEY_NAME)
 
 
@@ -133,12 +136,11 @@ def unique_names(
     known_names: Mapping[str, str] = _NO_KNOWN_NAMES,
     fold_case: bool = False,
 ) -> dict[str, str]:
-    """Give every key of `raw` a name that no other key has.
+    """Return a unique name for each key, in the order of the keys.
 
-    The first key to come has the plain name; a later one that meets it has `_` and a tag of its own key
-    appended, so that its name depends on the key and not on the place. Keys in `known` keep the name they
-    were given before, which makes names stable from one package to the next. `fold_case` is for destinations
-    that cannot tell `ID` from `id`. The result has the keys of `raw` in their order, each once.
+    The first key gets the plain name; a later key that collides with it gets `_` and a tag of the key, so
+    that its name does not depend on its position. Keys in `known_names` keep these names, which makes names
+    stable between packages. `fold_case` is for destinations that ignore case.
     """
     plain = {key: plain_name(key, naming) for key in keys}
     return distinct_names(
@@ -155,45 +157,47 @@ def distinct_names(
     max_length: int | None = None,
     fold_case: bool = False,
 ) -> dict[K, str]:
-    """Make plain names different from each other and from `reserved` ones, the first key first.
+    """Make plain names differ from each other and from `reserved` ones; earlier keys go first.
 
-    `original` gives the text of a key that its tag is made of.
+    `key_text` returns the text of a key that its tag is made of.
     """
     fold = str.lower if fold_case else str
     taken = {fold(name) for name in (*known_names.values(), *reserved)}
     names: dict[K, str] = {}
     for key, name in plain.items():
-        given = known_names.get(key)
-        if given is None:
+        unique = known_names.get(key)
+        if unique is None:
             candidates = _candidates(name, key_text(key), max_length)
-            given = next(candidate for candidate in candidates if fold(candidate) not in taken)
-        taken.add(fold(given))
-        names[key] = given
+            unique = next(candidate for candidate in candidates if fold(candidate) not in taken)
+        taken.add(fold(unique))
+        names[key] = unique
     return names
 
 
 def find_key_collisions(names: Mapping[str, str], naming: NamingConvention) -> tuple[NameCollision, ...]:
-    """Tell from the result of `unique_names` which keys had to give way, and to which other key."""
+    """Return the collisions in a result of `unique_names`."""
     return find_collisions(names, {key: plain_name(key, naming) for key in names}, key_text=str)
 
 
 def find_collisions(
     names: Mapping[K, str], plain: Mapping[K, str], *, key_text: Callable[[K], str]
 ) -> tuple[NameCollision, ...]:
-    """Tell from the result of `distinct` which keys had to give way, and to which other key."""
+    """Return the keys without their plain name in a result of `distinct_names`, and the keys that have it."""
     owners = {name: key for key, name in names.items()}
     folded: dict[str, K] = {}
     for key, name in names.items():
         folded.setdefault(name.lower(), key)
-    found = []
+    collisions = []
     for key, name in names.items():
         if name != plain[key]:
             owner = owners.get(plain[key], folded.get(plain[key].lower()))
-            kept_by = "" if owner is None else key_text(owner)
-            found.append(
-                NameCollision(key=key_text(key), plain_name=plain[key], assigned_name=name, owner_key=kept_by)
+            owner_key = "" if owner is None else key_text(owner)
+            collisions.append(
+                NameCollision(
+                    key=key_text(key), plain_name=plain[key], assigned_name=name, owner_key=owner_key
+                )
             )
-    return tuple(found)
+    return tuple(collisions)
 
 
 def _candidates(plain: str, original: str, max_length: int | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a schema may do when data brings something new: per entity a mode, and which setting counts."""
+"""Schema contracts: a mode for each entity, and the precedence of run, table and schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EvolutionMode = Literal["evolve", "discard_value", "freeze", "discard_row"]
 ContractEntity = Literal["tables", "columns", "data_type"]
 ContractSettings = EvolutionMode | Mapping[str, Any]
-"""One mode for everything, or a mode for each entity; an entity that is not named evolves."""
+"""One mode for all entities, or a mode for each; an entity without a mode evolves."""
 
 MODES: Final[tuple[EvolutionMode, ...]] = get_args(EvolutionMode)
 ENTITIES: Final[tuple[ContractEntity, ...]] = get_args(ContractEntity)
@@ -36,7 +36,7 @@ class Contract:
 
     @classmethod
     def from_settings(cls, settings: ContractSettings | None) -> Contract:
-        """Read what a user wrote; nothing written means that everything evolves."""
+        """Return the contract of a setting; None means that everything evolves."""
         if settings is None:
             return DEFAULT_CONTRACT
         if isinstance(settings, str):
@@ -46,7 +46,7 @@ class Contract:
         unknown = [key for key, mode in settings.items() if key not in ENTITIES or mode not in MODES]
         if unknown:
             raise UsageError(
-                f"a schema contract cannot say {unknown[0]}={settings[unknown[0]]!r}", hint=_HINT
+                f"a schema contract cannot have {unknown[0]}={settings[unknown[0]]!r}", hint=_HINT
             )
         return cls(**settings)
 
@@ -63,18 +63,18 @@ def effective_contract(
     schema_contract: ContractSettings | None = None,
     run_contract: ContractSettings | None = None,
 ) -> Contract:
-    """Find the contract that counts for a table: that of the run, else of the table, else of the schema.
+    """Return the contract in effect for a table: that of the run, else of the table, else of the schema.
 
-    A nested table without one has that of the nearest table above it that has one; `parent` says what is
-    above a table that is not among `tables` yet. System tables are bound by no contract.
+    A nested table without one inherits that of the nearest table above it; `parent` is the parent of a table
+    that is not in `tables` yet. System tables have no contract.
     """
     if table.startswith(SYSTEM_PREFIX):
         return DEFAULT_CONTRACT
     if run_contract is not None:
         return Contract.from_settings(run_contract)
     known = tables.get(table)
-    above = known.parent if known else parent
-    own = known.extras.get("schema_contract") if known else None
-    if own is None and above is not None:
-        return effective_contract(above, tables, schema_contract=schema_contract)
-    return Contract.from_settings(schema_contract if own is None else own)
+    parent = known.parent if known else parent
+    table_contract = known.extras.get("schema_contract") if known else None
+    if table_contract is None and parent is not None:
+        return effective_contract(parent, tables, schema_contract=schema_contract)
+    return Contract.from_settings(schema_contract if table_contract is None else table_contract)

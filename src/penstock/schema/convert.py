@@ -1,7 +1,7 @@
-"""Values that arrive with one type and go into a column of another: what fits, and what it becomes.
+"""Lossless conversions of values between data types.
 
-A conversion that would lose something is refused, and so is one whose result the column could not hold. The
-caller then gives the value a variant column.
+A conversion that would lose information, or whose result a column cannot hold, fails. The value then goes to
+a variant column.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SMALLEST_BIGINT: Final = -(2**63)
 LARGEST_BIGINT: Final = 2**63 - 1
 PLAIN_TEXT_INITIALS: Final = frozenset(string.ascii_letters) - set("tTfFyYnNiI")
-"""A text that begins like this is no number, no moment, no boolean and no document; most texts do."""
+"""Initials of texts that are no number, timestamp, boolean or document, as most texts are."""
 _WHOLE_DIGITS: Final = MAX_DECIMAL_PRECISION - DEFAULT_DECIMAL_SCALE
 _TRUE: Final = frozenset(("yes", "true", "t", "y", "1"))
 _FALSE: Final = frozenset(("no", "false", "f", "n", "0"))
@@ -36,7 +36,7 @@ _WIDE_CONTEXT: Final = Context(prec=10_000)
 
 
 def convert_value(value: Any, from_type: DataType, to_type: DataType) -> Any:
-    """Give the value as a column of type `to` holds it; `ValueError` when it cannot be that.
+    """Return the value as a column of `to_type` holds it; raise `ValueError` if that is impossible.
 
     >>> convert_value("0x1F", "text", "bigint"), convert_value(3.0, "double", "bigint")
     (31, 3)
@@ -45,7 +45,7 @@ def convert_value(value: Any, from_type: DataType, to_type: DataType) -> Any:
         return value
     conversion = _CONVERSIONS.get((to_type, from_type))
     if conversion is None:
-        raise ValueError(f"{from_type} is never {to_type}")
+        raise ValueError(f"{from_type} does not convert to {to_type}")
     try:
         return conversion(value)
     except (OverflowError, InvalidOperation) as error:
@@ -53,12 +53,12 @@ def convert_value(value: Any, from_type: DataType, to_type: DataType) -> Any:
 
 
 def is_always_convertible(from_type: DataType, to_type: DataType) -> bool:
-    """Whether every value of type `seen` fits a column of type `to`."""
+    """Return whether every value of `from_type` fits a column of `to_type`."""
     return to_type in (from_type, "text") or (to_type, from_type) == ("timestamp", "date")
 
 
 def fitting_types(value: Any, from_type: DataType) -> frozenset[DataType]:
-    """Name the other types that this value fits."""
+    """Return the other types that a value fits."""
     targets = (
         _PLAIN_TEXT_TARGETS
         if from_type == "text" and value[:1] in PLAIN_TEXT_INITIALS
@@ -68,14 +68,14 @@ def fitting_types(value: Any, from_type: DataType) -> frozenset[DataType]:
 
 
 def fits_decimal(value: Decimal) -> bool:
-    """Whether a decimal column without further hints holds the value, digit for digit."""
+    """Return whether a decimal column of default precision holds the value exactly."""
     if not value.is_finite():
         return False
     if not value:
         return True
     plain = value.normalize(_WIDE_CONTEXT)
     _, digits, exponent = plain.as_tuple()
-    if not isinstance(exponent, int):  # infinite, or no number
+    if not isinstance(exponent, int):  # infinity or NaN
         return False
     return -exponent <= DEFAULT_DECIMAL_SCALE and len(digits) + exponent <= _WHOLE_DIGITS
 
@@ -121,7 +121,7 @@ def _require_no_overflow(value: float, text: str) -> float:
 
 
 def _exact_double(value: Decimal) -> float:
-    """The double that reads as the same digits, or none: `0.1` has one, 2**53 + 1 has none."""
+    """Return the double with the same digits; `0.1` has one, 2**53 + 1 raises `ValueError`."""
     nearest = float(value)
     if math.isinf(nearest) or Decimal(repr(nearest)) != value:
         raise ValueError(value)

@@ -1,4 +1,4 @@
-"""A schema in DBML, the language of dbdiagram.io and of tools that document databases."""
+"""Schemas in DBML, the language of dbdiagram.io and of tools that document databases."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ZERO: Final = "zero"
 
 
 def to_dbml(stored: StoredSchema, *, include_dlt_tables: bool = True) -> str:
-    """Write the tables and their relations; a relation to a table that is not there is left out."""
+    """Return the tables and their relations; a relation to an unknown table is left out."""
     tables = diagram_tables(stored, include_dlt_tables=include_dlt_tables)
     shown = {table.name for table in tables}
     blocks = ["\n".join(_table_lines(table)) for table in tables]
     lines = [
-        _reference(one)
-        for one in relations(stored, include_dlt_tables=include_dlt_tables)
-        if one.to_table in shown
+        _reference(relation)
+        for relation in relations(stored, include_dlt_tables=include_dlt_tables)
+        if relation.to_table in shown
     ]
     return "\n\n".join([*blocks, "\n".join(lines)]).rstrip() + "\n"
 
@@ -44,20 +44,18 @@ def _column_line(column: Column) -> str:
     facts = ["pk"] if column.has("primary_key") else []
     facts += ["unique"] if column.has("unique") else []
     facts += [] if column.is_nullable else ["not null"]
-    said = column.hints.get("description")
-    facts += [f"note: {_quote_text(said)}"] if said else []
+    description = column.hints.get("description")
+    facts += [f"note: {_quote_text(description)}"] if description else []
     settings = f" [{', '.join(facts)}]" if facts else ""
     return f"{_quote_name(column.name)} {column.data_type}{settings}"
 
 
 def _reference(relation: TableRelation) -> str:
-    # DBML has no sign for "none or one".
+    # DBML has no sign for "zero or one".
     sign = _SIGNS[relation.cardinality.replace(_ZERO, "one")]
-    ours, theirs = (
-        _endpoint(relation.table, relation.columns),
-        _endpoint(relation.to_table, relation.to_columns),
-    )
-    return f"Ref: {ours} {sign} {theirs}"
+    source = _endpoint(relation.table, relation.columns)
+    target = _endpoint(relation.to_table, relation.to_columns)
+    return f"Ref: {source} {sign} {target}"
 
 
 def _endpoint(table: str, columns: tuple[str, ...]) -> str:

@@ -1,7 +1,8 @@
-"""From what was seen to what will be: the one function that changes a schema because of data."""
+"""The decision about a batch: evidence from rows changes the schema here and nowhere else."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from penstock.schema.column_names import SOURCE_PATH_HINT, Namer
@@ -40,10 +41,10 @@ def decide(
     evidence: Collection[Evidence],
     options: InferenceOptions = _DEFAULT_OPTIONS,
 ) -> Decision:
-    """Decide what becomes of the rows of a root table, by what was seen in them.
+    """Decide about the rows of a root table by the evidence from them.
 
-    Nothing is read but the arguments, so the same evidence gives the same decision anywhere. Refused values
-    are not an error here: `Decision.check` raises for what the contract freezes.
+    A pure function: equal arguments have equal results in every process. Refused values are no error here:
+    `Decision.check` raises for those in mode `freeze`.
 
     Example:
         >>> from penstock.schema import Schema, gather
@@ -58,8 +59,8 @@ class _Decider:
     def __init__(self, stored: StoredSchema, table: str, options: InferenceOptions) -> None:
         self.table, self.options = table, options
         self.stored = with_root_key(stored, table) if table in stored.tables else stored
-        rules = options.naming or stored_naming_convention(stored.normalizers)
-        self.namer = Namer(rules, stored.normalizers.get("use_break_path_on_normalize") is not False)
+        naming = options.naming or stored_naming_convention(stored.normalizers)
+        self.namer = Namer(naming, stored.normalizers.get("use_break_path_on_normalize") is not False)
         self.patterns = NamePatterns.from_settings(stored.settings)
         self.rules: dict[tuple[ValuePath, ObservedType], Rule] = {}
         self.refusals: list[ContractRefusal] = []
@@ -79,7 +80,7 @@ class _Decider:
             max_columns=self.options.max_columns,
             max_nesting=self.options.max_nesting,
         )
-        around = BatchContext(
+        context = BatchContext(
             namer=self.namer,
             patterns=self.patterns,
             tables=self.stored.tables,
@@ -87,8 +88,8 @@ class _Decider:
             options=self.options,
             kept_as_json=layout.kept_as_json,
         )
-        for place in layout.tables.values():
-            self._decide_table(place, layout.owners.get(place.table), around)
+        for table_evidence in layout.tables.values():
+            self._decide_table(table_evidence, layout.owners.get(table_evidence.table), context)
         changed = {name: self.decided_tables[name] for name in self.update}
         return Decision(
             schema=self.stored.with_tables(changed.values()) if changed else self.stored,
@@ -116,12 +117,12 @@ class _Decider:
             self._refuse_table(table_evidence, contract.tables)
             return
         self.tables[table_evidence.row_path] = table_evidence.table
-        for one in table_evidence.lists:
-            self.rules[one.path, one.type] = Rule(action="rows", table=table_evidence.table)
-        fresh = self._empty_table(table_evidence, known, owner)
-        decision = TableDecision(table_evidence, known, empty_table=fresh, contract=contract, context=context)
-        after, added = decision.decide(self._system_columns(table_evidence, is_root=not fresh.is_nested))
-        self.decided_tables[table_evidence.table] = after
+        for value in table_evidence.lists:
+            self.rules[value.path, value.type] = Rule(action="rows", table=table_evidence.table)
+        empty = self._empty_table(table_evidence, known, owner)
+        decision = TableDecision(table_evidence, known, empty_table=empty, contract=contract, context=context)
+        table, added = decision.decide(self._system_columns(table_evidence, is_root=not empty.is_nested))
+        self.decided_tables[table_evidence.table] = table
         if added is not None:
             self.update[table_evidence.table] = added
         self.rules.update(decision.rules)
@@ -140,13 +141,13 @@ class _Decider:
         )
 
     def _refuse_table(self, table_evidence: TableEvidence, mode: EvolutionMode) -> None:
-        """Rows without a table are left out; the row that holds the list of them stays."""
+        """Leave out the rows of a table that may not be created; the row that holds their list is kept."""
         action: RuleAction = (
             "freeze" if mode == "freeze" else "discard_value" if table_evidence.parent else "discard_row"
         )
-        evidence = table_evidence.lists or [one for field in table_evidence.fields.values() for one in field]
-        for one in evidence:
-            self.rules[one.path, one.type] = Rule(action=action, table=table_evidence.table)
+        evidence = table_evidence.lists or list(chain.from_iterable(table_evidence.fields.values()))
+        for value in evidence:
+            self.rules[value.path, value.type] = Rule(action=action, table=table_evidence.table)
         self.refusals.append(
             ContractRefusal(
                 table=table_evidence.table,
@@ -164,27 +165,25 @@ class _Decider:
     def _empty_table(
         self, table_evidence: TableEvidence, stored_table: Table | None, owner: str | None
     ) -> Table:
-        """What the table is without columns; a stored one that nested rows go to may be a root by itself."""
+        """Return the table without columns; nested rows may also go to a stored root table."""
         parent = (
             table_evidence.parent.table
             if table_evidence.parent and not (stored_table and not stored_table.is_nested)
             else None
         )
-        fresh = Table(
-            name=table_evidence.table, parent=parent, extras={SOURCE_PATH_HINT: owner} if owner else {}
-        )
-        return fresh if stored_table else fresh.with_root_defaults()
+        extras = {SOURCE_PATH_HINT: owner} if owner else {}
+        table = Table(name=table_evidence.table, parent=parent, extras=extras)
+        return table if stored_table else table.with_root_defaults()
 
     def _system_columns(self, table_evidence: TableEvidence, *, is_root: bool) -> tuple[Column, ...]:
         inherited: dict[str, DataType] = {}
-        above = table_evidence.parent
-        while above is not None:
-            table = self.decided_tables[above.table]
-            for source, name in propagated_columns(
-                self.stored, above.table, is_root=not table.is_nested
-            ).items():
+        parent = table_evidence.parent
+        while parent is not None:
+            table = self.decided_tables[parent.table]
+            propagated = propagated_columns(self.stored, parent.table, is_root=not table.is_nested)
+            for source, name in propagated.items():
                 column = table.columns.get(source)
                 if column is not None and column.data_type is not None:
                     inherited.setdefault(name, column.data_type)
-            above = above.parent
+            parent = parent.parent
         return system_columns(self.patterns, is_root=is_root, inherited=inherited)

@@ -1,4 +1,4 @@
-"""What was decided about a batch of rows: the schema after it, and what becomes of every value."""
+"""Decisions about a batch of rows: the schema after it, and a rule for every value."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ RuleAction = Literal[
     "freeze",
     "exclude",
 ]
-"""What to do with a value:
+"""The action for a value:
 
-- `keep`: write it into the column as it is
-- `convert`: write it into the column as a value of its type; `otherwise` says what to do when it does not fit
-- `json`: write the object or list into the column as JSON text
+- `keep`: write it to the column unchanged
+- `convert`: convert it to the type of the column; if that fails, apply `otherwise`
+- `json`: write the object or list to the column as JSON text
 - `flatten`: the object's keys are columns of the same table
 - `rows`: the list's elements are rows of another table
-- `nothing`: there is no value
-- `discard_value`, `discard_row`, `freeze`: refused; leave the value out, leave the row out, or stop
-- `exclude`: leave it out, because a filter of the schema says so
+- `nothing`: it is null, or an empty list
+- `discard_value`, `discard_row`, `freeze`: refused; leave out the value, leave out the row, or abort
+- `exclude`: leave it out because of a filter of the schema
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What to do with the values of one type at one path."""
+    """The action for the values of one type at one path."""
 
     action: RuleAction
     table: str
     column: str | None = None
-    """The column that takes the value; for `rows` there is none, and `table` is the table of the elements."""
+    """The column of the value; None for `rows`, where `table` is the table of the elements."""
     data_type: DataType | None = None
     """The type of that column."""
     otherwise: Rule | None = None
@@ -63,7 +63,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractRefusal:
-    """Values that the contract refuses, or that a column cannot be without."""
+    """Values that the contract refuses, or nulls in a column that is not nullable."""
 
     table: str
     column: str | None
@@ -79,31 +79,31 @@ class ContractRefusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The outcome for one root table and everything below it.
+    """The decision for one root table and its nested tables.
 
-    `schema` is the value that was given when nothing changed. `update` has, for each table that is new or has
-    new or changed columns, a table with just those. A `Rule` stands for each path and type of the evidence.
+    `schema` is the same object as before if nothing changed. `update` has each new or changed table with only
+    its new and changed columns. `rules` has an entry for each path and type of the evidence.
     """
 
     schema: StoredSchema
     update: Mapping[str, Table] = field(default=FrozenMap[Any]())
     rules: Mapping[tuple[ValuePath, ObservedType], Rule]
     tables: Mapping[ValuePath, str]
-    """The table of each kind of row: `()` for the root rows, else the path of the elements of a list."""
+    """Table names by row path: `()` for root rows, else the path of the elements of a list."""
     row_id_type: RowIdType = "place"
-    """What the ids of root rows are made of."""
+    """The input of root row ids."""
     refusals: tuple[ContractRefusal, ...] = ()
-    """In the order in which the rows came."""
+    """In the order of the rows."""
     collisions: tuple[NameCollision, ...] = ()
     never_typed: Mapping[str, tuple[str, ...]] = field(default=FrozenMap[Any]())
-    """Columns that came with nothing but nulls and do not exist yet, by table."""
+    """Columns by table that have only nulls so far and are not created."""
 
     def rule(self, path: ValuePath, kind: ObservedType) -> Rule:
-        """Give the rule for a value; one that the evidence did not have raises `KeyError`."""
+        """Return the rule for a value; raise `KeyError` if the evidence has no such value."""
         return self.rules[path, kind]
 
     def check(self) -> Decision:
-        """Give the decision back, or raise `DataValidationError` for the first thing that is frozen."""
+        """Return the decision; raise `DataValidationError` for the first refusal in mode `freeze`."""
         for refusal in self.refusals:
             if refusal.mode == "freeze":
                 raise DataValidationError(

@@ -1,7 +1,7 @@
-"""What a new schema holds before any data: dlt's system tables and settings, word for word.
+"""System tables and settings of a new schema, the same as dlt's.
 
-The texts are part of the content that the version hash is made of, so they are facts of the format: with
-other words, dlt and penstock would take each other's schemas for changed ones.
+The descriptions are part of the content hash: with other words, dlt and penstock would take each other's
+schemas for changed ones.
 """
 
 from __future__ import annotations

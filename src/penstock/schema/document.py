@@ -1,4 +1,4 @@
-"""Schema documents as text that people read, edit and keep in version control."""
+"""Schema documents as YAML or JSON text, and the files of import and export folders."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 SchemaFileFormat = Literal["yaml", "json"]
 
 PROCESSING_HINTS: Final = ("x-normalizer", "x-loader", "x-extractor")
-"""What the stages note down for themselves; it says nothing about what the tables are."""
+"""Hints that extract, normalize and load store for themselves; they do not describe the tables."""
 
-# The one written in C is ten times as fast, where PyYAML was built with it; the text is the same.
+# The C implementation, where PyYAML has it, is ten times as fast and writes the same text.
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _HINT: Final = "give the text of a schema that was exported as YAML or JSON"
@@ -28,9 +28,9 @@ _HINT: Final = "give the text of a schema that was exported as YAML or JSON"
 def schema_document(
     stored: StoredSchema, *, remove_defaults: bool = False, remove_processing_hints: bool = False
 ) -> TStoredSchema:
-    """Write the document; without defaults, the names that stand as keys already are not repeated.
+    """Return the document; without defaults, names are not repeated below the keys that have them.
 
-    Without processing hints it has another content, and so another version.
+    Without processing hints the content differs, and so does the version.
     """
     if remove_processing_hints:
         stored = stamp_version(without_processing_hints(stored), previous=stored)
@@ -45,7 +45,7 @@ def schema_document(
 
 
 def without_processing_hints(stored: StoredSchema) -> StoredSchema:
-    """Copy without what normalize and load noted down."""
+    """Return a copy without processing hints."""
     return stored.with_tables(
         table.without_extras(*PROCESSING_HINTS).with_columns(
             column.without_hints(*PROCESSING_HINTS)
@@ -57,12 +57,12 @@ def without_processing_hints(stored: StoredSchema) -> StoredSchema:
 
 
 def to_json(document: TStoredSchema) -> str:
-    """Write JSON with two blanks a level."""
+    """Return a document as JSON, indented by two blanks."""
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
 
 
 def to_yaml(document: TStoredSchema) -> str:
-    """Write YAML in the order of the document."""
+    """Return a document as YAML, in the order of its keys."""
     return cast(
         "str",
         yaml.dump(document, Dumper=_DUMPER, allow_unicode=True, default_flow_style=False, sort_keys=False),
@@ -70,7 +70,7 @@ def to_yaml(document: TStoredSchema) -> str:
 
 
 def _parse_yaml(text: str) -> Any:
-    """Read with the safe loader only, by its own method: the general one takes any loader."""
+    """Parse YAML with the safe loader, by its own method: the general function takes any loader."""
     loader = _LOADER(text)
     try:
         return loader.get_single_data()
@@ -79,20 +79,20 @@ def _parse_yaml(text: str) -> Any:
 
 
 def parse_document(text: str) -> dict[str, Any]:
-    """Read a schema document from JSON or YAML."""
+    """Parse a schema document from JSON or YAML; raise `UsageError` if the text is not one."""
     try:
         document = orjson.loads(text) if text.lstrip().startswith("{") else _parse_yaml(text)
     except (orjson.JSONDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"the text is no schema document: {error}", hint=_HINT) from error
+        raise UsageError(f"the text is not a schema document: {error}", hint=_HINT) from error
     if not isinstance(document, dict) or not {"name", "tables", "engine_version"} <= document.keys():
         raise UsageError(
-            "the text is no schema document: it lacks name, tables or engine_version", hint=_HINT
+            "the text is not a schema document: it lacks name, tables or engine_version", hint=_HINT
         )
     return document
 
 
 def schema_file_name(name: str, file_format: SchemaFileFormat = "yaml") -> str:
-    """Name the file of a schema in an import or export folder, as dlt does.
+    """Return the name of a schema's file in an import or export folder, the same as dlt's.
 
     >>> schema_file_name("shop")
     'shop.schema.yaml'
@@ -103,7 +103,7 @@ def schema_file_name(name: str, file_format: SchemaFileFormat = "yaml") -> str:
 def export_schema(
     stored: StoredSchema, file_format: SchemaFileFormat = "yaml", *, remove_processing_hints: bool = False
 ) -> str:
-    """Write the text of a file to export; for one that will be imported again, processing hints go."""
+    """Return the text of a file to export; a file that will be imported again has no processing hints."""
     write = to_yaml if file_format == "yaml" else to_json
     return write(
         schema_document(stored, remove_defaults=True, remove_processing_hints=remove_processing_hints)
@@ -111,18 +111,18 @@ def export_schema(
 
 
 def import_schema(text: str, stored: StoredSchema | None) -> StoredSchema:
-    """Take up a file: give `stored` back while the file is the one that was imported last, else the file's.
+    """Return the schema of a file if the file has changed since its last import, else `stored`.
 
-    What is replaced is remembered as an ancestor. Whoever changes the stored schema later keeps the change,
-    until somebody changes the file.
+    So later changes of the stored schema are kept until the file changes. The replaced version is added to
+    the history.
     """
-    read = StoredSchema.from_dict(parse_document(text))
-    incoming = stamp_version(read, previous=read)
+    parsed = StoredSchema.from_dict(parse_document(text))
+    incoming = stamp_version(parsed, previous=parsed)
     if stored is None:
         return replace(incoming, imported_version_hash=incoming.version_hash)
     if stored.name != incoming.name:
         raise UsageError(
-            f"the file holds schema {incoming.name!r}, not {stored.name!r}",
+            f"the file has schema {incoming.name!r}, not {stored.name!r}",
             hint="import it under its own name, or change the name in the file",
         )
     if incoming.version_hash == stored.imported_version_hash:

@@ -1,4 +1,4 @@
-"""What was seen in the rows of one root table, as a table small enough to decide by."""
+"""Evidence from the rows of one root table: counts by path and type, small enough for the driver."""
 
 from __future__ import annotations
 
@@ -25,23 +25,22 @@ if TYPE_CHECKING:
 MAX_EXAMPLES: Final = 3
 MAX_EXAMPLE_LENGTH: Final = 80
 VALUE_KEY: Final = "value"
-"""The key under which a row that is no object stands, and an element that is neither object nor list."""
+"""The key of a row that is not an object, and of an element that is neither object nor list."""
 
 Position = tuple[int, ...]
-"""Where a value stood: the number of the root row, the index in each list on the way, the number in its row.
+"""The number of the root row, the index in each list on the path, and the number of the value in its row.
 
-Values of one table come in the order of their positions, whichever machine saw them.
+Positions order the values of a table independently of the machines that read them.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All values of one path that are alike: of one type, fitting the same other types.
+    """All values of one path that have the same type and fit the same other types.
 
-    `type` is what a value is by itself: a data type, `object`, `list`, or `null`. A null is counted like any
-    other value, and so are rows: the path `()` counts root rows, one that ends in `EACH` counts elements.
-    `fits` are the other types that every one of these values can become without loss; who cannot tell leaves
-    it empty, which is always safe. `detected` are the detectors that every one of them satisfies.
+    `type` is a data type, `object`, `list`, or `null`. Nulls and rows are counted too: the path `()` counts
+    root rows, one that ends in `EACH` counts elements. `fits` are the other types that all these values
+    convert to without loss; an empty set is always safe. `detected` are the detectors that match all of them.
     """
 
     path: ValuePath
@@ -56,11 +55,11 @@ class Evidence:
 
     @property
     def key(self) -> tuple[ValuePath, ObservedType, frozenset[DataType], frozenset[Detection]]:
-        """What makes values alike."""
+        """The properties that values of one entry share."""
         return (self.path, self.type, self.fits, self.detected)
 
     def merged(self, other: Evidence) -> Evidence:
-        """Add up two rows of evidence for values that are alike."""
+        """Return the sum of two entries with the same key."""
         early, late = (self, other) if self.first <= other.first else (other, self)
         return replace(
             early,
@@ -71,7 +70,7 @@ class Evidence:
 
 
 def merge_evidence(parts: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """Add up evidence that several machines gathered, in any order; ordered by path and first position."""
+    """Sum up evidence from several machines; the result is ordered by path length and first position."""
     by_key: dict[Any, Evidence] = {}
     for part in parts:
         known = by_key.get(part.key)
@@ -90,11 +89,10 @@ def gather(
     json_paths: Container[ValuePath] = (),
     observe: Callable[[Any], ValueObservation] = observe_value,
 ) -> tuple[Evidence, ...]:
-    """Look at rows in Python: the reference for what an engine has to find out.
+    """Gather the evidence of rows in Python: the reference for engines.
 
-    `start` is the number of the first row. What stands at a path of `whole` is not entered: map-like objects,
-    whose keys are data, would fill the table. `look_at` may be `look` with the time of the run, for the
-    detector of epochs.
+    `start` is the number of the first row. Values at `json_paths` are not entered, for map-like objects whose
+    keys are data. `observe` may be `observe_value` with the time of the run, for the `timestamp` detector.
 
     >>> [(e.path, e.type, e.count) for e in gather([{"a": "red", "b": [None]}, {"a": "green"}])]
     [((), 'object', 2), (('a',), 'text', 2), (('b',), 'list', 1), (('b', 0), 'null', 1)]
@@ -102,36 +100,36 @@ def gather(
     tallies: dict[Any, Tally] = {}
     for number, row in enumerate(rows, start):
         for path, position, value in walk_values(row, number, json_paths=json_paths):
-            seen = observe(value)
-            key = (path, seen.type, seen.fits, seen.detected)
+            observation = observe(value)
+            key = (path, observation.type, observation.fits, observation.detected)
             tally = tallies.get(key)
             if tally is None:
                 tally = tallies[key] = Tally(position)
-            tally.add(seen, value)
+            tally.add(observation, value)
     return merge_evidence(tally.evidence(*key) for key, tally in tallies.items())
 
 
 def walk_values(
     row: Any, number: int, *, json_paths: Container[ValuePath] = ()
 ) -> Iterator[tuple[ValuePath, Position, Any]]:
-    """Give every value of a row with its path and position, rows above before rows below.
+    """Yield every value of a row with its path and position, parent rows before nested rows.
 
-    Inside a row, keys come in the order in which dlt makes columns of them: those of the row itself, then
-    those of its objects, the last object first. It does not recurse, so depth is no limit.
+    The keys of a row are in dlt's order of columns: those of the row itself, then those of its objects, the
+    last object first. Not recursive, so that depth is not limited.
     """
     top = row if isinstance(row, Mapping) else {VALUE_KEY: row}
     rows: list[tuple[Any, ValuePath, Position]] = [(top, (), (number,))]
     while rows:
-        current, at, position = rows.pop()
+        current, row_path, position = rows.pop()
         lists: list[tuple[ValuePath, Any]] = []
         # The row itself. An element may be an object, a list of more rows, or a value.
-        yield at, (*position, 0), current
-        if at in json_paths:
+        yield row_path, (*position, 0), current
+        if row_path in json_paths:
             continue
         if isinstance(current, Mapping):
-            yield from _walk_fields(current, at, position, json_paths, lists)
+            yield from _walk_fields(current, row_path, position, json_paths, lists)
         elif _is_list(current):
-            lists.append((at, current))
+            lists.append((row_path, current))
         for path, elements in reversed(lists):
             numbered = list(enumerate(elements))
             rows.extend((element, (*path, EACH), (*position, index)) for index, element in reversed(numbered))
@@ -139,18 +137,18 @@ def walk_values(
 
 def _walk_fields(
     row: Mapping[str, Any],
-    at: ValuePath,
+    row_path: ValuePath,
     position: Position,
     json_paths: Container[ValuePath],
     lists: list[tuple[ValuePath, Any]],
 ) -> Iterator[tuple[ValuePath, Position, Any]]:
-    """Every value in the objects of one row; lists are noted down for later."""
+    """Yield every value in the objects of one row, and append its lists to `lists`."""
     ordinal = 0
-    objects: list[tuple[ValuePath, Mapping[str, Any]]] = [(at, row)]
+    objects: list[tuple[ValuePath, Mapping[str, Any]]] = [(row_path, row)]
     while objects:
-        above, fields = objects.pop()
+        parent, fields = objects.pop()
         for key, value in fields.items():
-            path = (*above, str(key))
+            path = (*parent, str(key))
             ordinal += 1
             yield path, (*position, ordinal), value
             if isinstance(value, Mapping) and path not in json_paths:
@@ -160,7 +158,7 @@ def _walk_fields(
 
 
 class Tally:
-    """Values that are alike, counted one by one, until they are a row of evidence."""
+    """A mutable count of values that share one entry of evidence."""
 
     __slots__ = ("count", "examples", "first", "longest")
 
@@ -169,11 +167,11 @@ class Tally:
         self.examples: list[str] = []
 
     def add(self, observation: ValueObservation, value: Any) -> None:
-        """Count one more."""
+        """Count another value."""
         self.count += 1
         self.longest = max(self.longest, observation.length)
         if len(self.examples) < MAX_EXAMPLES and observation.type not in ("null", "object", "list"):
-            # Not the value itself: Python refuses to spell out a number of 5,000 digits.
+            # The typed value, because Python refuses to format an integer of 5,000 digits.
             text = str(typed_value(value)[1])[:MAX_EXAMPLE_LENGTH]
             if text not in self.examples:
                 self.examples.append(text)
@@ -181,7 +179,7 @@ class Tally:
     def evidence(
         self, path: ValuePath, kind: ObservedType, fits: frozenset[DataType], detected: frozenset[Detection]
     ) -> Evidence:
-        """What was counted, and what makes these values alike."""
+        """Return the entry of evidence with these properties."""
         return Evidence(
             path=path,
             type=kind,

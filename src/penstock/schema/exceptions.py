@@ -1,7 +1,6 @@
-"""What schemas raise, by the names that programs for dlt catch: those of `dlt.common.schema.exceptions`.
+"""Exceptions of schemas by the names of `dlt.common.schema.exceptions`, for programs that catch them.
 
-Where penstock has another name for the same, both mean one class; a name for what cannot happen here
-means `NeverRaised`.
+Where penstock has another name, both are the same class; an error that cannot happen here is `NeverRaised`.
 """
 
 from __future__ import annotations

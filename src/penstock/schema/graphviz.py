@@ -1,4 +1,4 @@
-"""A schema as a diagram in Graphviz's DOT: `dot -Tpng` makes a picture of it."""
+"""Diagrams of schemas in Graphviz's DOT, for `dot -Tpng`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SYSTEM_COLOUR, _DATA_COLOUR = "#d9d9d9", "#c6e2f5"
 
 
 def to_dot(stored: StoredSchema, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
-    """Write the diagram: a box for each table with its columns, a line for each relation."""
+    """Return the diagram: a box for each table with its columns, a line for each relation."""
     tables = diagram_tables(stored, include_dlt_tables=include_dlt_tables)
     shown = {table.name: table for table in tables}
     lines = [_PREAMBLE, *(_node(table, hide_columns=hide_columns) for table in tables)]
     lines += [
-        _edge(one, shown, hide_columns=hide_columns)
-        for one in relations(stored, include_dlt_tables=include_dlt_tables)
+        _edge(relation, shown, hide_columns=hide_columns)
+        for relation in relations(stored, include_dlt_tables=include_dlt_tables)
     ]
     return "\n".join([*lines, "}"])
 
@@ -51,17 +51,17 @@ def _row(number: int, column: Column) -> str:
 
 
 def _edge(relation: TableRelation, shown: dict[str, Table], *, hide_columns: bool) -> str:
-    ours, _, theirs = relation.cardinality.partition("_to_")
+    source, _, target = relation.cardinality.partition("_to_")
     tail = _port(relation.table, relation.columns, shown, side="e", hide_columns=hide_columns)
     head = _port(relation.to_table, relation.to_columns, shown, side="w", hide_columns=hide_columns)
-    facts = f"label={_quote(relation.label)}, arrowtail={_ARROWS[ours]}, arrowhead={_ARROWS[theirs]}"
+    facts = f"label={_quote(relation.label)}, arrowtail={_ARROWS[source]}, arrowhead={_ARROWS[target]}"
     return f"    {tail} -> {head} [{facts}]"
 
 
 def _port(
     table: str, columns: tuple[str, ...], shown: dict[str, Table], *, side: str, hide_columns: bool
 ) -> str:
-    """The place of the first column in its box; a table that is not drawn is a name without a box."""
+    """Return the port of the first column in its box; a table that is not drawn has no ports."""
     if table not in shown:
         return _quote(table)
     names = [column.name for column in shown[table].complete_columns()]
@@ -71,5 +71,5 @@ def _port(
 
 
 def _quote(text: str) -> str:
-    # Outside the box DOT has its own escapes, in which only the quote and the backslash matter.
+    # Outside of HTML labels, DOT escapes only the quote and the backslash.
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,4 +1,4 @@
-"""The terms on which a batch is taken in: whose names, which contract, and what a destination can alter."""
+"""Options of inference: naming, contract, limits, and the type changes that a destination supports."""
 
 from __future__ import annotations
 
@@ -27,59 +27,59 @@ WIDENINGS: Final[Mapping[tuple[DataType, DataType], tuple[DataType, ...]]] = {
     ("double", "bigint"): ("decimal",),
     ("date", "timestamp"): ("timestamp",),
 }
-"""For a column's type and the type that does not fit it, the types to go over to.
+"""For the type of a column and a type that does not fit it, the types to widen the column to.
 
-The first one wins that holds every value seen without loss; whole numbers have 53 bits in a double.
+The first type that holds all values without loss is used; integers have 53 bits in a double.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferenceOptions:
-    """What `decide` is told beside the schema and the evidence; the defaults are dlt's.
+    """Options of `decide`; the defaults are dlt's.
 
-    With `type_evolution="widen"` a value that does not fit its column changes the type of the column, where
-    `WIDER` has one that holds all values seen and `can_alter` has the step, instead of getting a variant
-    column. A column that does not exist yet needs no permission.
+    With `type_evolution="widen"` a value that does not fit its column changes the type of the column instead
+    of getting a variant column, if `WIDENINGS` has a type that holds all values and `can_alter` allows the
+    change. A new column needs no permission.
     """
 
     naming: NamingConvention | None = None
-    """The schema's own convention when not given; a destination's comes with its maximum length."""
+    """The convention of the schema if None; a destination's has its maximum length."""
     contract: ContractSettings | None = None
-    """The contract of the run, which counts before all others."""
+    """The contract of the run, which takes precedence over all others."""
     type_evolution: TypeEvolution = "variant"
     can_alter: frozenset[tuple[DataType, DataType]] = field(default=frozenset())
-    """Pairs (from, to) of types that the destination can change a column from and to, rows and all."""
+    """Pairs (from, to) of types between which the destination can change a column with rows."""
     max_columns: int = 2_000
-    """An object with more keys than this is a map, and is kept as JSON."""
+    """An object with more keys than this is taken for a map and kept as JSON."""
     max_nesting: int | None = None
-    """The most that the engine can do, whatever the schema says."""
+    """A limit of the engine on the nesting that the schema allows."""
     merge_strategy: str | None = None
-    """What `merge` means where a table says no more: the destination's own default."""
+    """The merge strategy of tables that have none: the destination's default."""
 
 
 def wider_type(
     current_type: DataType, evidence: Iterable[Evidence], *, is_stored: bool, options: InferenceOptions
 ) -> DataType | None:
-    """Find the type that holds everything where `has` does not; None when there is none or none is wanted."""
+    """Return a type that holds all values if the current one does not; None if no widening applies."""
     if options.type_evolution != "widen":
         return None
-    seen = tuple(evidence)
-    misfit = next(value_type(one) for one in seen if not fits_type(one, current_type))
+    values = tuple(evidence)
+    misfit = next(value_type(value) for value in values if not fits_type(value, current_type))
     for to in WIDENINGS.get((current_type, misfit), ()):
-        allowed = not is_stored or (current_type, to) in options.can_alter
-        if allowed and all(fits_type(one, to) for one in seen):
+        is_allowed = not is_stored or (current_type, to) in options.can_alter
+        if is_allowed and all(fits_type(value, to) for value in values):
             return to
     return None
 
 
 def fits_type(evidence: Evidence, to_type: DataType) -> bool:
-    """Whether all these values go into a column of type `to`."""
+    """Return whether a column of a type holds all these values."""
     kind = value_type(evidence)
     return kind == to_type or to_type in evidence.fits or is_always_convertible(kind, to_type)
 
 
 def value_type(evidence: Evidence) -> DataType:
-    """Give the data type of values that are not flattened: objects and lists are JSON then."""
+    """Return the data type of values that are not flattened: JSON for objects and lists."""
     match evidence.type:
         case "object" | "list":
             return "json"

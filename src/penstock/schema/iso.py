@@ -1,4 +1,4 @@
-"""Texts that are dates and times: the shapes that dlt reads, and no others."""
+"""Parsers of dates and times in text: exactly the formats that dlt reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from typing import Final
 
 _ZONE: Final = r"(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?"
-# A colon after the hour is let through, but only where no seconds follow.
+# A colon after the hour is allowed only if no seconds follow.
 _BASIC_CLOCK: Final = (
     r"(?P<hour>\d\d)(?::(?P<late>\d\d)|(?P<minute>\d\d)(?:(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
 )
@@ -38,15 +38,15 @@ _LOOSE_TIME: Final = re.compile(
     re.ASCII,
 )
 _BASIC_TIME: Final = re.compile("T" + _BASIC_CLOCK + _ZONE, re.ASCII)
-# A cheap look before the careful one: most texts of most tables are neither dates nor times.
+# A cheap test first: most texts are neither dates nor times.
 _DATE_PREFIX: Final = re.compile(r"\d{4}", re.ASCII)
 _MINUTES_PER_DAY: Final = 24 * 60
 
 
 def parse_date_or_datetime(text: str) -> datetime | date | None:
-    """Read a date with or without a time of day; None when it is neither.
+    """Return the date or datetime of a text; None if it is neither.
 
-    A moment without a zone comes back without one. Digits below the microsecond are cut off.
+    A datetime without a zone is returned without one. Digits below microseconds are cut off.
 
     >>> parse_date_or_datetime("2024-01-02T03:04Z")
     datetime.datetime(2024, 1, 2, 3, 4, tzinfo=datetime.timezone.utc)
@@ -55,23 +55,23 @@ def parse_date_or_datetime(text: str) -> datetime | date | None:
     """
     if not _DATE_PREFIX.match(text):
         return None
-    for shape in (_EXTENDED, _BASIC, _SLASHED):
-        found = shape.fullmatch(text)
-        if found:
+    for pattern in (_EXTENDED, _BASIC, _SLASHED):
+        match = pattern.fullmatch(text)
+        if match:
             try:
-                return _date_or_datetime(found.groupdict())
+                return _date_or_datetime(match.groupdict())
             except (ValueError, OverflowError):
                 return None
     return None
 
 
 def parse_time(text: str) -> time | None:
-    """Read a time of day; one with a zone is brought to UTC."""
-    shapes = (_TIME, _LOOSE_TIME, _BASIC_TIME)
-    found = next(filter(None, (shape.fullmatch(text) for shape in shapes)), None)
-    if not found:
+    """Return the time of day of a text, converted to UTC if it has a zone; None if it is none."""
+    patterns = (_TIME, _LOOSE_TIME, _BASIC_TIME)
+    match = next(filter(None, (pattern.fullmatch(text) for pattern in patterns)), None)
+    if not match:
         return None
-    parts = found.groupdict()
+    parts = match.groupdict()
     try:
         clock, zone = _time_of_day(parts), _utc_offset(parts)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which rows make which table, and which values are columns of it: the shape of a batch before its types."""
+"""The layout of a batch: which rows go to which table, and which values are its columns, without types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEFAULT_MAX_NESTING: Final = 1000
 
 @dataclass(slots=True, kw_only=True)
 class TableEvidence:
-    """The rows of one table: where they come from, and the evidence for their values by their keys."""
+    """The rows of one table: their path, and the evidence for their values by keys."""
 
     row_path: ValuePath
     table: str
@@ -35,26 +35,26 @@ class TableEvidence:
     parent: TableEvidence | None = None
     fields: dict[KeyPath, list[Evidence]] = field(default_factory=dict)
     lists: list[Evidence] = field(default_factory=list)
-    """The lists whose elements these rows are."""
+    """The lists that have these rows as elements."""
     row_count: int = 0
     first_row: Position = (sys.maxsize,)
 
 
 @dataclass(slots=True, kw_only=True)
 class BatchLayout:
-    """The places of a batch, parents first, and what is kept whole."""
+    """The tables of a batch, parents first, and the values that are kept as JSON."""
 
     tables: dict[ValuePath, TableEvidence]
     kept_as_json: set[tuple[ValuePath, ObservedType]] = field(default_factory=set)
-    """Objects and lists that are kept as JSON."""
+    """Objects and lists that are kept as JSON, by path."""
     json_path_lengths: set[int] = field(default_factory=set)
-    """The lengths of their paths, so that a path need not be compared at each of its steps."""
+    """The lengths of their paths, so that fewer prefixes of a path are compared."""
     owners: dict[str, str] = field(default_factory=dict)
-    """For tables whose name two lists wanted: the path of the list that has it."""
+    """For table names in which lists collide: the path of the list that has the name."""
     collisions: list[NameCollision] = field(default_factory=list)
 
     def is_inside_json(self, path: ValuePath) -> bool:
-        """Whether the path leads into something that is kept whole."""
+        """Return whether a path leads into a value that is kept as JSON."""
         return any(
             length < len(path)
             and (path[:length], "list" if path[length] == EACH else "object") in self.kept_as_json
@@ -72,21 +72,21 @@ def build_layout(
     max_columns: int,
     max_nesting: int | None = None,
 ) -> BatchLayout:
-    """Give every value its place, by dlt's rules for nesting.
+    """Assign every value to a table and a key, by dlt's rules of nesting.
 
-    An object is flattened and a list makes a table, unless the nesting is used up, the column is JSON by
-    declaration or by preference, or the object has so many keys that they must be data.
+    An object is flattened and a list becomes a table, unless the maximum nesting is reached, the column is
+    declared or preferred as JSON, or the object has so many keys that it is a map.
     """
     builder = _LayoutBuilder(table, stored, namer, patterns, max_nesting)
     maps = _map_like_objects(evidence, max_columns) if len(evidence) > max_columns else frozenset()
-    containers = [one for one in evidence if one.type in ("object", "list")]
-    elements = {one.path for one in evidence if _is_row(one.path)}
-    for one in sorted(containers, key=lambda one: (len(one.path), one.first)):
-        builder.add_container(one, is_map=one.path in maps, is_empty=(*one.path, EACH) not in elements)
+    containers = [value for value in evidence if value.type in ("object", "list")]
+    elements = {value.path for value in evidence if _is_row(value.path)}
+    for value in sorted(containers, key=lambda container: (len(container.path), container.first)):
+        builder.add_container(value, is_map=value.path in maps, is_empty=(*value.path, EACH) not in elements)
     layout = builder.layout
-    for one in evidence:
-        if not layout.kept_as_json or not layout.is_inside_json(one.path):
-            builder.add_evidence(one)
+    for value in evidence:
+        if not layout.kept_as_json or not layout.is_inside_json(value.path):
+            builder.add_evidence(value)
     return layout
 
 
@@ -95,16 +95,16 @@ def _is_row(path: ValuePath) -> bool:
 
 
 def canonical_row_and_keys(path: ValuePath, *, is_list: bool) -> tuple[ValuePath, KeyPath]:
-    """Split a path into the row and the keys in it, where an element has the key it is stored under."""
+    """Split a path into its row and the keys in it, with the keys that elements of lists are stored under."""
     if EACH not in path:
         return (), cast("KeyPath", path)
     row, keys = split_row(path)
-    spelled: list[PathStep] = []
+    steps: list[PathStep] = []
     for step in row:
-        if step == EACH and spelled and spelled[-1] == EACH:
-            spelled.append(INNER_LIST_KEY)
-        spelled.append(step)
-    return tuple(spelled), keys or (INNER_LIST_KEY if is_list else VALUE_KEY,)
+        if step == EACH and steps and steps[-1] == EACH:
+            steps.append(INNER_LIST_KEY)
+        steps.append(step)
+    return tuple(steps), keys or (INNER_LIST_KEY if is_list else VALUE_KEY,)
 
 
 class _LayoutBuilder:
@@ -124,14 +124,14 @@ class _LayoutBuilder:
         self.taken_names: dict[str, ValuePath] = {table: ()}
 
     def add_container(self, evidence: Evidence, *, is_map: bool, is_empty: bool) -> None:
-        """Decide for an object or a list whether it is entered or kept whole."""
+        """Decide whether an object or list is kept as JSON, else add the table of a list."""
         is_row = evidence.type == "object" and _is_row(evidence.path)
         if is_row or self.layout.is_inside_json(evidence.path):
             return
         row, keys = canonical_row_and_keys(evidence.path, is_list=evidence.type == "list")
-        place = self._table_at(row, evidence)
-        if self._is_json(place, keys, evidence.path) or (
-            is_map and evidence.type == "object" and not self._is_already_flattened(place, keys)
+        table_evidence = self._table_at(row, evidence)
+        if self._is_json(table_evidence, keys, evidence.path) or (
+            is_map and evidence.type == "object" and not self._is_already_flattened(table_evidence, keys)
         ):
             self.layout.kept_as_json.add((evidence.path, evidence.type))
             self.layout.json_path_lengths.add(len(evidence.path))
@@ -139,19 +139,19 @@ class _LayoutBuilder:
             self._table_at((*row, *keys, EACH), evidence).lists.append(evidence)
 
     def add_evidence(self, evidence: Evidence) -> None:
-        """Put evidence to the place and the keys it speaks of."""
+        """Add evidence to its table under its keys."""
         if evidence.path and EACH not in evidence.path:
-            # Most values of most tables stand in the root row.
+            # Most values of most tables are in the root row.
             self.root.fields.setdefault(cast("KeyPath", evidence.path), []).append(evidence)
             return
         row, keys = canonical_row_and_keys(evidence.path, is_list=evidence.type == "list")
-        place = self.layout.tables.get(row) or self._table_at(row, evidence)
+        table_evidence = self.layout.tables.get(row) or self._table_at(row, evidence)
         if _is_row(evidence.path):
-            place.row_count += evidence.count
-            place.first_row = min(place.first_row, evidence.first[:-1])
+            table_evidence.row_count += evidence.count
+            table_evidence.first_row = min(table_evidence.first_row, evidence.first[:-1])
             if evidence.type == "object":
                 return
-        place.fields.setdefault(keys, []).append(evidence)
+        table_evidence.fields.setdefault(keys, []).append(evidence)
 
     def _is_json(self, table_evidence: TableEvidence, keys: KeyPath, path: ValuePath) -> bool:
         if self._remaining_nesting(path) <= 0:
@@ -163,45 +163,45 @@ class _LayoutBuilder:
         return (kind or self.patterns.preferred_type(name)) == "json"
 
     def _is_already_flattened(self, table_evidence: TableEvidence, keys: KeyPath) -> bool:
-        """Whether the object was flattened before: what began as columns goes on as columns."""
+        """Return whether the object has columns already; it keeps being flattened then."""
         table = self.stored.tables.get(table_evidence.table)
         prefix = self.namer.column_name(keys) + self.namer.naming.path_separator
         return table is not None and any(name.startswith(prefix) for name in table.columns)
 
     def _remaining_nesting(self, path: ValuePath) -> int:
-        """How much nesting is left where this object or list stands; none is left at 0."""
+        """Return the levels of nesting that are left for an object or list; 0 if none."""
         row, keys = split_row(path)
         lists = row.count(EACH)
-        inner = sum(1 for above, step in pairwise(row) if above == step == EACH)
+        inner = sum(1 for parent, step in pairwise(row) if parent == step == EACH)
         return self.max_nesting - lists - inner - (len(keys) - 1 if keys else 1)
 
     def _table_at(self, row: ValuePath, evidence: Evidence) -> TableEvidence:
         known = self.layout.tables.get(row)
         if known is not None:
             return known
-        above, keys = split_row(row[:-1])
-        parent = self._table_at(above, evidence)
+        parent_row, keys = split_row(row[:-1])
+        parent = self._table_at(parent_row, evidence)
         fragments = (*parent.fragments, *map(self.namer.normalize_key, keys))
         plain = nested_table_name(self.namer.naming, *fragments)
         name = self._table_name(row, plain, parent.table)
         if name != plain:
             fragments = (name,)
-        place = TableEvidence(row_path=row, table=name, fragments=fragments, parent=parent)
-        self.layout.tables[row] = place
-        return place
+        table_evidence = TableEvidence(row_path=row, table=name, fragments=fragments, parent=parent)
+        self.layout.tables[row] = table_evidence
+        return table_evidence
 
     def _table_name(self, row: ValuePath, plain: str, parent: str) -> str:
-        """The plain name, or a tagged one where another list has it, now or since an earlier batch."""
+        """Return the plain name, or a tagged one if another list has it in this or an earlier batch."""
         source = path_text((self.root.table, *row))
-        other = append_tag(plain, original=source, max_length=self.namer.naming.max_length)
+        tagged = append_tag(plain, original=source, max_length=self.namer.naming.max_length)
         name = plain
-        if other in self.stored.tables and self.stored.tables[other].extras.get(SOURCE_PATH_HINT) == source:
-            name = other
-        elif (kept_by := self._name_owner(plain, source, parent)) is not None:
-            name = other
-            self.layout.owners.update({name: source, plain: kept_by})
+        if tagged in self.stored.tables and self.stored.tables[tagged].extras.get(SOURCE_PATH_HINT) == source:
+            name = tagged
+        elif (owner := self._name_owner(plain, source, parent)) is not None:
+            name = tagged
+            self.layout.owners.update({name: source, plain: owner})
             self.layout.collisions.append(
-                NameCollision(key=source, plain_name=plain, assigned_name=name, owner_key=kept_by)
+                NameCollision(key=source, plain_name=plain, assigned_name=name, owner_key=owner)
             )
         self.taken_names[name] = row
         return name
@@ -220,16 +220,16 @@ class _LayoutBuilder:
 
 def _max_nesting(stored: StoredSchema, table: str) -> int:
     known = stored.tables.get(table)
-    own: int | None = known.extras.get("x-normalizer", {}).get("max_nesting") if known else None
-    if own is not None:
-        return own
+    hint: int | None = known.extras.get("x-normalizer", {}).get("max_nesting") if known else None
+    if hint is not None:
+        return hint
     config = stored.normalizers.get("json", {}).get("config") or {}
     nesting: int = config.get("max_nesting", DEFAULT_MAX_NESTING)
     return nesting
 
 
 def _map_like_objects(evidence: Iterable[Evidence], max_columns: int) -> frozenset[ValuePath]:
-    """Name the objects with more keys than that; the root row cannot be one."""
-    keys = {one.path for one in evidence if len(one.path) > 1 and one.path[-1] != EACH}
+    """Return the paths of objects with more than `max_columns` keys; rows are never among them."""
+    keys = {value.path for value in evidence if len(value.path) > 1 and value.path[-1] != EACH}
     counts = Counter(path[:-1] for path in keys)
     return frozenset(path for path, count in counts.items() if count > max_columns and path[-1] != EACH)

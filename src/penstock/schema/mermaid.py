@@ -1,4 +1,4 @@
-"""A schema as an entity diagram in Mermaid, which Markdown pages show as a picture."""
+"""Entity diagrams of schemas in Mermaid, which Markdown pages render."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def to_mermaid(
     hide_descriptions: bool = False,
     include_dlt_tables: bool = True,
 ) -> str:
-    """Write the diagram.
+    """Return the diagram.
 
     >>> from penstock.schema import Schema
     >>> print(to_mermaid(Schema("shop").stored, hide_columns=True))
@@ -37,10 +37,11 @@ def to_mermaid(
     lines = ["erDiagram"]
     for table in diagram_tables(stored, include_dlt_tables=include_dlt_tables):
         lines += _entity(table, hide_columns=hide_columns, hide_descriptions=hide_descriptions)
-    for one in relations(stored, include_dlt_tables=include_dlt_tables):
-        ours, _, theirs = one.cardinality.partition("_to_")
-        arrow = f"{_CARDINALITY_MARKS[ours][0]}--{_CARDINALITY_MARKS[theirs][1]}"
-        lines.append(f'    "{_escape(one.table)}" {arrow} "{_escape(one.to_table)}" : "{_escape(one.label)}"')
+    for relation in relations(stored, include_dlt_tables=include_dlt_tables):
+        source, _, target = relation.cardinality.partition("_to_")
+        arrow = f"{_CARDINALITY_MARKS[source][0]}--{_CARDINALITY_MARKS[target][1]}"
+        ends = f'"{_escape(relation.table)}" {arrow} "{_escape(relation.to_table)}"'
+        lines.append(f'    {ends} : "{_escape(relation.label)}"')
     return "\n".join(lines)
 
 
@@ -64,11 +65,11 @@ def _attribute(column: Column, *, hide_descriptions: bool) -> str:
         }.items()
         if any(column.has(hint) for hint in hints)
     ]
-    said = column.hints.get("description")
-    # Mermaid takes words only for attributes; what is no word character is drawn as an underscore.
+    description = column.hints.get("description")
+    # Mermaid allows only word characters in attributes.
     words = [str(column.data_type), _NOT_A_WORD.sub("_", column.name), ", ".join(keys)]
-    if said and not hide_descriptions:
-        words.append(f'"{_escape(said)}"')
+    if description and not hide_descriptions:
+        words.append(f'"{_escape(description)}"')
     return " ".join(filter(None, words))
 
 

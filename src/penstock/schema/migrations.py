@@ -1,4 +1,4 @@
-"""Schema documents of older engine versions, brought up to the one that we read and write."""
+"""Migrations of schema documents from older engine versions."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _ROOT_KEY: Final = {"propagation": {"root": {"_dlt_id": "_dlt_root_id"}}}
 
 
 def migrate_document(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give the document as engine 11 would have written it; one that is there already is not touched.
+    """Return the document as engine 11 would write it; a current document is returned as it is.
 
-    The version hash is left as it was, so that the reader sees a changed schema and counts a version.
+    The version hash is not updated, so that a reader finds a changed schema and increments the version.
     """
-    has = document.get("engine_version")
-    if has == ENGINE_VERSION and not any(_marked_columns(document)):
+    engine_version = document.get("engine_version")
+    if engine_version == ENGINE_VERSION and not any(_marked_columns(document)):
         return document
-    if not isinstance(has, int) or not 1 <= has <= ENGINE_VERSION:
+    if not isinstance(engine_version, int) or not 1 <= engine_version <= ENGINE_VERSION:
         raise SchemaEngineNoUpgradePath(
-            schema=str(document.get("name")), has=has or 0, supports=ENGINE_VERSION
+            schema=str(document.get("name")), has=engine_version or 0, supports=ENGINE_VERSION
         )
     migrated = deepcopy(dict(document))
-    for step in STEPS[has - 1 :]:
+    for step in STEPS[engine_version - 1 :]:
         step(migrated)
     _remove_null_only_columns(migrated)
     migrated["engine_version"] = ENGINE_VERSION
@@ -62,10 +62,13 @@ def _add_settings_and_parents(document: dict[str, Any]) -> None:
     normalizers = thaw(DEFAULT_NORMALIZERS)
     normalizers["json"]["config"] = thaw(_ROOT_KEY)
     document["normalizers"] = normalizers
-    old: dict[str, Any] = document.pop("tables")
+    columns_by_table: dict[str, Any] = document.pop("tables")
     document["tables"] = {
-        name: {**_table_document(Table(name=name, parent=_parent(name, old))), "columns": columns}
-        for name, columns in old.items()
+        name: {
+            **_table_document(Table(name=name, parent=_parent(name, columns_by_table))),
+            "columns": columns,
+        }
+        for name, columns in columns_by_table.items()
     }
     for group in ("excludes", "includes"):
         for pattern in document.pop(group, []):
@@ -73,11 +76,11 @@ def _add_settings_and_parents(document: dict[str, Any]) -> None:
 
 
 def _parent(name: str, tables: dict[str, Any]) -> str | None:
-    """The longest name above this one that is a table; fragments in between may be objects."""
-    above, _, _ = name.rpartition(_SEPARATOR)
-    while above and above not in tables:
-        above, _, _ = above.rpartition(_SEPARATOR)
-    return above or None
+    """Return the table with the longest name that is a path prefix; the rest may be objects."""
+    parent, _, _ = name.rpartition(_SEPARATOR)
+    while parent and parent not in tables:
+        parent, _, _ = parent.rpartition(_SEPARATOR)
+    return parent or None
 
 
 def _move_filter(tables: dict[str, Any], group: str, pattern: str) -> None:
@@ -142,7 +145,7 @@ def _disable_path_breaking(document: dict[str, Any]) -> None:
 
 
 def _remove_null_only_columns(document: dict[str, Any]) -> None:
-    """Engine 11 itself once remembered columns that were only ever null; they are not columns yet."""
+    """Remove columns that never had a value; earlier releases of engine 11 stored them."""
     for table, name, column in list(_marked_columns(document)):
         if "data_type" not in column:
             del table["columns"][name]
@@ -176,4 +179,4 @@ STEPS: Final[tuple[MigrationStep, ...]] = (
     _rename_key_hints_and_json,
     _disable_path_breaking,
 )
-"""The step at index i leads from engine i + 1 to the next."""
+"""Step i migrates from engine i + 1 to engine i + 2."""

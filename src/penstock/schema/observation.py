@@ -1,4 +1,4 @@
-"""What one value is: its type, the other types it fits, and what the detectors take it for."""
+"""Observations of single values: type, other fitting types, and matching detectors."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _DETECTED_TYPE: Final[Mapping[Detection, DataType]] = {
 
 
 class ValueObservation(NamedTuple):
-    """One value, looked at."""
+    """The properties of one value."""
 
     type: ObservedType
     fits: frozenset[DataType] = NO_TYPES
     detected: frozenset[Detection] = NO_DETECTIONS
     length: int = 0
-    """Characters of a text, and digits of a second for a timestamp."""
+    """Characters of a text; digits of a second for a timestamp."""
 
 
 _WEI_DETECTIONS: Final = frozenset[Detection](("large_integer", "wei_to_double"))
@@ -73,7 +73,7 @@ _LIST: Final = ValueObservation("list")
 
 
 def observe_value(value: Any, *, now: datetime | None = None) -> ValueObservation:
-    """Say what a value is; `now` is what the `timestamp` detector measures by.
+    """Return the observation of a value; `now` is the reference of the `timestamp` detector.
 
     >>> observe_value("2024-01-02T03:04Z").type, sorted(observe_value("2024-01-02T03:04Z").detected)
     ('text', ['iso_timestamp'])
@@ -101,17 +101,17 @@ def _observe_scalar(value: Any, now: datetime | None) -> ValueObservation:
     return ValueObservation(kind, fitting_types(plain, kind), _detections(plain, kind, now), _length(plain))
 
 
-# By type too: `True` is no `1`, and `1.0` neither.
+# Typed: `True`, `1` and `1.0` differ.
 @lru_cache(maxsize=16_384, typed=True)
 def _observe_number(value: float) -> ValueObservation:
     return _observe_scalar(value, None)
 
 
 def typed_value(value: Any) -> tuple[DataType, Any]:
-    """Give the type of a value that is no container, and the value as that type holds it.
+    """Return the type of a scalar, and the value in the representation of that type.
 
-    A whole number is `bigint` in 64 bits, `wei` up to 38 digits, and beyond that the text of its digits; text
-    is also a decimal that has more digits than a column. Nothing is rounded.
+    An integer is `bigint` up to 64 bits, `wei` up to 38 digits, and else `text`, like a decimal with more
+    digits than a column. Nothing is rounded.
     """
     simple = next((kind for python_type, kind in _PYTHON_TYPES if isinstance(value, python_type)), None)
     if simple is not None:
@@ -136,7 +136,7 @@ def typed_value(value: Any) -> tuple[DataType, Any]:
         case UUID():
             return "text", str(value)
         case _:
-            raise TypeError(f"{type(value).__name__} is no value of a row")
+            raise TypeError(f"{type(value).__name__} is not a type of values in rows")
 
 
 def _typed_decimal(value: Decimal) -> tuple[DataType, Any]:
@@ -148,13 +148,13 @@ def _typed_decimal(value: Decimal) -> tuple[DataType, Any]:
 def detected_type(
     detected: frozenset[Detection], observed: DataType, detections: Iterable[Detection]
 ) -> DataType:
-    """Give the type that the first active detector found, else the type that was seen."""
+    """Return the type of the first active detector that matches, else the observed type."""
     if not detected:
         return observed
     return next((_DETECTED_TYPE[name] for name in detections if name in detected), observed)
 
 
-# Texts repeat, and each costs a dozen trials.
+# Texts repeat, and each costs a dozen conversions.
 @lru_cache(maxsize=16_384)
 def _observe_text(text: str) -> ValueObservation:
     moment = None if text[:1] in PLAIN_TEXT_INITIALS else parse_date_or_datetime(text)
@@ -167,7 +167,7 @@ def _observe_text(text: str) -> ValueObservation:
 
 
 def _is_utc_timestamp(text: str) -> bool:
-    """Whether it is also one in UTC: the first hour of the year 1 with a zone east of it is not."""
+    """Return whether the text is a timestamp in UTC too, which the first hour of year 1 may not be."""
     try:
         convert_value(text, "text", "timestamp")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Settings that speak of columns by their names: preferred types, default hints, and filters."""
+"""Settings for columns by patterns of their names: preferred types, default hints, and filters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_NULL: Final = "not_null"
 
 @lru_cache(maxsize=4096)
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Read a pattern: a name, or `re:` and an expression that is searched for in names."""
+    """Compile a pattern: an exact name, or `re:` and an expression that is searched for in names."""
     return re.compile(
         pattern[len(REGEX_PREFIX) :] if pattern.startswith(REGEX_PREFIX) else f"^{re.escape(pattern)}$"
     )
@@ -31,14 +31,14 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class NamePatterns:
-    """The settings of a schema that apply to columns nobody declared."""
+    """Preferred types and default hints of a schema, for columns that are not declared."""
 
     preferred: tuple[tuple[re.Pattern[str], DataType], ...]
     hints: tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> NamePatterns:
-        """Read them from the settings of a schema document."""
+        """Return the patterns in the settings of a schema document."""
         preferred = settings.get("preferred_types") or {}
         hints = settings.get("default_hints") or {}
         return cls(
@@ -47,29 +47,29 @@ class NamePatterns:
         )
 
     def preferred_type(self, column: str) -> DataType | None:
-        """Give the type of the first pattern that is found in the name."""
+        """Return the type of the first pattern that matches a name."""
         return next((kind for pattern, kind in self.preferred if pattern.search(column)), None)
 
     def infer_column(self, column: str, kind: DataType) -> Column:
-        """Make a column out of what its name and its first value say."""
-        found = {hint for hint, patterns in self.hints if any(p.search(column) for p in patterns)}
-        hints = {hint: True for hint, _ in self.hints if hint in found and hint != _NOT_NULL}
-        return Column(name=column, data_type=kind, nullable=_NOT_NULL not in found, hints=hints)
+        """Return a new column of a type, with the default hints for its name."""
+        matching = [hint for hint, patterns in self.hints if any(p.search(column) for p in patterns)]
+        hints = {hint: True for hint in matching if hint != _NOT_NULL}
+        return Column(name=column, data_type=kind, nullable=_NOT_NULL not in matching, hints=hints)
 
 
 class ColumnFilters:
-    """Which columns of a table are left out, by the filters of the table and of those above it by name."""
+    """Filters that exclude columns of a table: its own, and those of tables whose name is a path prefix."""
 
     def __init__(self, table: str, tables: Mapping[str, Table], naming: NamingConvention) -> None:
         self._naming = naming
         self._levels = tuple(_levels(naming.break_path(table), tables, naming))
 
     def __bool__(self) -> bool:
-        """Whether there is any filter; in nearly every schema there is none."""
+        """Return whether any filter exists; nearly every schema has none."""
         return bool(self._levels)
 
     def is_excluded(self, column: str) -> bool:
-        """Whether a filter takes this column out and none takes it back in."""
+        """Return whether a filter excludes a column and does not include it again."""
         for below, excludes, includes in self._levels:
             path = self._naming.make_path(*below, column)
             if _matches_any(excludes, path) and not _matches_any(includes, path):
@@ -83,10 +83,10 @@ Patterns = tuple[re.Pattern[str], ...]
 def _levels(
     branch: Sequence[str], tables: Mapping[str, Table], naming: NamingConvention
 ) -> Iterator[tuple[Sequence[str], Patterns, Patterns]]:
-    """For each table above that filters: the way down from it, what it leaves out, what it takes back in."""
+    """Yield for each table with filters the path down from it, its excludes, and its includes."""
     for length in range(len(branch), 0, -1):
-        above = tables.get(naming.make_path(*branch[:length]))
-        filters = above.extras.get("filters") if above else None
+        table = tables.get(naming.make_path(*branch[:length]))
+        filters = table.extras.get("filters") if table else None
         if filters and filters.get("excludes"):
             excludes, includes = (
                 tuple(map(compile_pattern, filters.get(key, ()))) for key in ("excludes", "includes")

@@ -1,4 +1,4 @@
-"""Pydantic models as columns: what a model says about a table, read without importing pydantic."""
+"""Columns and contracts of pydantic models, read without an import of pydantic."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ _TYPE_BY_CLASS: Final[tuple[tuple[type, DataType], ...]] = (
 
 
 class ModelField(Protocol):
-    """A field of a pydantic model, as far as it is read here."""
+    """The attributes of a pydantic field that are read here."""
 
     annotation: Any
     alias: str | None
 
 
 def is_model(value: Any) -> bool:
-    """Whether this is a pydantic 2 model, the class or an instance."""
+    """Return whether a value is a class or an instance of a pydantic 2 model."""
     return hasattr(value, "model_fields") and hasattr(value, "model_config")
 
 
 def columns_of_model(model: Any) -> dict[str, dict[str, Any]]:
-    """Read the columns of a model, by the names that the data has.
+    """Return the columns of a model, by the names in the data.
 
-    A field that may be None is nullable. A model inside is one JSON column, or columns of its own where
-    `dlt_config` says `skip_nested_types`; lists and dicts are left to the data then. `Any` says nothing.
+    A field that may be None is nullable. A nested model is one JSON column, or a column for each of its
+    fields if `dlt_config` has `skip_nested_types`, which leaves lists and dicts to the data. A field of type
+    `Any` is left out.
     """
     if not is_model(model):
         raise UsageError(f"{model!r} is not a pydantic model", hint="pass a class that extends BaseModel")
@@ -68,7 +69,7 @@ def columns_of_model(model: Any) -> dict[str, dict[str, Any]]:
 
 
 def contract_of_model(model: Any) -> Contract:
-    """Read the contract that a model stands for: types are frozen, new columns go by what is `extra`."""
+    """Return the contract of a model: types are frozen, new columns follow its `extra` setting."""
     extra = cast("Mapping[str, Any]", model.model_config).get("extra") or "ignore"
     return Contract(tables="evolve", columns=_MODE_BY_EXTRA[extra], data_type="freeze")
 
@@ -79,7 +80,7 @@ def _columns_of_field(name: str, annotation: Any, *, skips_nested: bool) -> dict
         return {}
     if is_model(inner):
         if skips_nested:
-            # As flattened data: each field below, and none is there when the whole is not.
+            # As flattened data: a field of an optional model is nullable.
             return {
                 f"{name}__{key}": {
                     **column,
@@ -97,7 +98,7 @@ def _columns_of_field(name: str, annotation: Any, *, skips_nested: bool) -> dict
 
 
 def _unwrap_annotation(annotation: Any) -> tuple[Any, bool]:
-    """The type that is meant, and whether None is allowed; of a union, the first member."""
+    """Return the type of an annotation, the first member of a union, and whether None is allowed."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _unwrap_annotation(get_args(annotation)[0])
@@ -111,7 +112,7 @@ def _unwrap_annotation(annotation: Any) -> tuple[Any, bool]:
 
 
 def _data_type_of(cls: Any) -> DataType:
-    """The data type of a class; what is none of ours is written as text."""
+    """Return the data type of a class; text for unknown ones."""
     if not isinstance(cls, type):
         return "text"
     if issubclass(cls, Enum):

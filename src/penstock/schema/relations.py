@@ -1,4 +1,4 @@
-"""How the tables of a schema hang together: what links rows to parents, roots, loads, and each other."""
+"""Relations between the tables of a schema: to parents, roots and loads, and declared references."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_CARDINALITY: Final = "many_to_one"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRelation:
-    """Columns of one table that name rows of another."""
+    """Columns of one table that refer to rows of another."""
 
     table: str
     columns: tuple[str, ...]
@@ -30,15 +30,16 @@ class TableRelation:
 
 
 def relations(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[TableRelation, ...]:
-    """Give the relations between the tables of a schema: those that are declared, and those of the engine."""
-    found = [
-        one
-        for table in stored.tables.values()
-        for one in (*_declared_relations(table), *_nesting_relations(table, stored))
+    """Return the relations between the tables of a schema: declared ones and those of system columns."""
+    tables = stored.tables.values()
+    all_relations = [
+        relation
+        for table in tables
+        for relation in (*_declared_relations(table), *_nesting_relations(table, stored))
     ]
     if include_dlt_tables:
-        found += [one for table in stored.tables.values() for one in _load_relations(table)]
-        found.append(
+        all_relations += [relation for table in tables for relation in _load_relations(table)]
+        all_relations.append(
             TableRelation(
                 table=LOADS_TABLE,
                 columns=("schema_version_hash",),
@@ -47,12 +48,12 @@ def relations(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple
                 label="_dlt_schema_version",
             )
         )
-        return tuple(found)
-    return tuple(one for one in found if not one.table.startswith(SYSTEM_PREFIX))
+        return tuple(all_relations)
+    return tuple(relation for relation in all_relations if not relation.table.startswith(SYSTEM_PREFIX))
 
 
 def diagram_tables(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[Table, ...]:
-    """Give the tables that a diagram shows."""
+    """Return the tables that a diagram shows."""
     return tuple(
         table
         for name, table in stored.tables.items()
@@ -76,12 +77,12 @@ def _nesting_relations(table: Table, stored: StoredSchema) -> Iterator[TableRela
     if table.parent is None or table.parent not in stored.tables:
         return
     links = {"parent_key": stored.tables[table.parent], "root_key": root_table(table.name, stored.tables)}
-    for hint, above in links.items():
-        key, to = table.columns_with(hint), above.columns_with("row_key")
+    for hint, target in links.items():
+        key, to = table.columns_with(hint), target.columns_with("row_key")
         if key and to:
             label = f"_dlt_{hint.removesuffix('_key')}"
             yield TableRelation(
-                table=table.name, columns=key[:1], to_table=above.name, to_columns=to[:1], label=label
+                table=table.name, columns=key[:1], to_table=target.name, to_columns=to[:1], label=label
             )
 
 

@@ -1,4 +1,4 @@
-"""The schema that callers hold: it changes, while the values behind it do not."""
+"""The mutable schema of the public API, a handle over immutable values."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class Schema:
     """A named set of tables.
 
-    A handle over a frozen `StoredSchema`, which it replaces at every change: who took `stored` before still
-    has what it was then. `version` counts what was stored, not what was called: it grows by one at the first
-    change after the schema was read or saved. Not meant to be changed from two threads at once.
+    A handle over an immutable `StoredSchema`, which each change replaces: earlier values of `stored` do not
+    change. `version` grows by one at the first change after the schema was read or saved, not at each change.
+    Not safe for changes from several threads.
 
     Example:
         >>> schema = Schema("shop")
@@ -48,7 +48,7 @@ class Schema:
 
     @classmethod
     def from_stored(cls, stored: StoredSchema) -> Schema:
-        """Make a handle for a schema that was stored (`restore` has the rules)."""
+        """Return a handle for a stored schema, see `restore`."""
         schema = cls(stored.name)
         schema.restore(stored)
         return schema
@@ -60,43 +60,43 @@ class Schema:
 
     @classmethod
     def from_text(cls, text: str) -> Schema:
-        """Read a schema document from YAML or JSON, such as a file that `to_pretty_yaml` wrote."""
+        """Read a schema document from YAML or JSON text."""
         return cls.from_dict(parse_document(text))
 
     def to_dict(
         self, *, remove_defaults: bool = False, remove_processing_hints: bool = False
     ) -> TStoredSchema:
-        """Write the schema document, with version and hash of this moment (`pretty.document_of`)."""
+        """Return the schema document with the current version and hash, see `schema_document`."""
         return schema_document(
             self.stored, remove_defaults=remove_defaults, remove_processing_hints=remove_processing_hints
         )
 
     def to_pretty_json(self, *, remove_defaults: bool = True, remove_processing_hints: bool = False) -> str:
-        """Write the schema document as JSON for people."""
+        """Return the schema document as readable JSON."""
         return to_json(
             self.to_dict(remove_defaults=remove_defaults, remove_processing_hints=remove_processing_hints)
         )
 
     def to_pretty_yaml(self, *, remove_defaults: bool = True, remove_processing_hints: bool = False) -> str:
-        """Write the schema document as YAML for people."""
+        """Return the schema document as readable YAML."""
         return to_yaml(
             self.to_dict(remove_defaults=remove_defaults, remove_processing_hints=remove_processing_hints)
         )
 
     def to_mermaid(self, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
-        """Draw the tables and their relations in Mermaid."""
+        """Return a diagram of tables and relations in Mermaid."""
         return to_mermaid(self.stored, hide_columns=hide_columns, include_dlt_tables=include_dlt_tables)
 
     def to_dot(self, *, hide_columns: bool = False, include_dlt_tables: bool = True) -> str:
-        """Draw the tables and their relations in Graphviz's DOT."""
+        """Return a diagram of tables and relations in Graphviz's DOT."""
         return to_dot(self.stored, hide_columns=hide_columns, include_dlt_tables=include_dlt_tables)
 
     def to_dbml(self, *, include_dlt_tables: bool = True) -> str:
-        """Describe the tables and their relations in DBML."""
+        """Return the tables and relations in DBML."""
         return to_dbml(self.stored, include_dlt_tables=include_dlt_tables)
 
     def clone(self, *, with_name: str | None = None) -> Schema:
-        """Copy the handle; under another name it is a new schema without history."""
+        """Return a copy; under another name it is a new schema without history."""
         if with_name is None or with_name == self.name:
             return copy(self)
         renamed = Schema(with_name)
@@ -105,30 +105,30 @@ class Schema:
 
     @property
     def stored(self) -> StoredSchema:
-        """The value of this moment, stamped with its version."""
+        """The current value with its version and hash."""
         if self._stamped is None:
-            # Not at each change: a thousand new tables would hash the whole schema a thousand times.
+            # Not at each change: a thousand new tables would take a thousand hashes of the whole schema.
             self._stamped = stamp_version(self._current, previous=self._last_saved)
         return self._stamped
 
     @property
     def name(self) -> str:
-        """The name, which also names the state and the entries in `_dlt_version`."""
+        """The name, also in the pipeline state and in `_dlt_version`."""
         return self._current.name
 
     @property
     def version(self) -> int:
-        """How many times a changed schema was stored."""
+        """The number of stored versions, with the current one."""
         return self.stored.version
 
     @property
     def version_hash(self) -> str:
-        """The fingerprint of the content."""
+        """The hash of the content."""
         return self.stored.version_hash
 
     @property
     def previous_hashes(self) -> tuple[str, ...]:
-        """Fingerprints of earlier versions, the latest first, at most ten."""
+        """Hashes of up to ten earlier versions, the latest first."""
         return self.stored.previous_hashes
 
     @property
@@ -138,17 +138,17 @@ class Schema:
 
     @property
     def is_modified(self) -> bool:
-        """Whether there is something to store."""
+        """Whether the content differs from the saved version."""
         return self._last_saved is None or self._last_saved.version_hash != self.version_hash
 
     @property
     def naming(self) -> NamingConvention:
-        """The convention for names, without the limit that a destination may add."""
+        """The naming convention, without the maximum length of a destination."""
         return stored_naming_convention(self._current.normalizers)
 
     @property
     def normalizes_paths(self) -> bool:
-        """Whether `__` in a name from data is a separator; false in schemas that older engines began."""
+        """Whether `__` in a name from data is a path separator; false in schemas of older engines."""
         return self._current.normalizers.get("use_break_path_on_normalize") is not False
 
     @property
@@ -157,21 +157,21 @@ class Schema:
         return self._current.settings
 
     def set_schema_contract(self, settings: ContractSettings | None) -> None:
-        """Say what may happen to tables that have no contract of their own; nothing takes it back."""
+        """Set the contract of tables that have none; None removes it."""
         Contract.from_settings(settings or None)
-        kept = FrozenMap(self._current.settings).without("schema_contract")
-        said = {"schema_contract": settings} if settings else {}
-        self._replace(replace(self._current, settings=kept.with_items(said)))
+        others = FrozenMap(self._current.settings).without("schema_contract")
+        contract = {"schema_contract": settings} if settings else {}
+        self._replace(replace(self._current, settings=others.with_items(contract)))
 
     @property
     def tables(self) -> Mapping[str, Table]:
-        """All tables by name, system tables too."""
+        """All tables by name, with system tables."""
         return self._current.tables
 
     def data_tables(
         self, *, seen_data_only: bool = False, include_incomplete: bool = False
     ) -> tuple[Table, ...]:
-        """Give the tables that hold users' rows; those without any typed column only when asked for."""
+        """Return the tables without system tables, and by default without those that have no typed column."""
         return tuple(
             table
             for table in self.tables.values()
@@ -181,14 +181,14 @@ class Schema:
         )
 
     def get_table(self, name: str) -> Table:
-        """Give the table, or raise `TableNotFound`."""
+        """Return a table; raise `TableNotFound` if it is unknown."""
         try:
             return self.tables[name]
         except KeyError:
             raise TableNotFound(table=name, schema=self.name) from None
 
     def update_table(self, table: Table | TTableSchema) -> Table:
-        """Merge a table into the schema, and give the result (`Table.merged` has the rules)."""
+        """Merge a table into the schema, see `Table.merged`, and return the merged table."""
         incoming = table if isinstance(table, Table) else Table.from_dict(table)
         if incoming.parent is not None:
             self.get_table(incoming.parent)
@@ -198,24 +198,24 @@ class Schema:
         return merged
 
     def drop_tables(self, names: Iterable[str]) -> tuple[Table, ...]:
-        """Forget tables, and give what they were; an unknown name raises `TableNotFound`."""
+        """Remove tables and return them; raise `TableNotFound` for an unknown name."""
         dropped = tuple(self.get_table(name) for name in names)
         self._replace(self._current.without_tables(*(table.name for table in dropped)))
         return dropped
 
     def update(self, stored: StoredSchema) -> None:
-        """Replace the whole content; name and history stay."""
+        """Replace the content; name and history are kept."""
         self._replace(replace(stored, name=self.name))
 
     def restore(self, stored: StoredSchema) -> None:
-        """Take up a stored schema, history and all, as the last one that was saved.
+        """Replace content and history by those of a stored schema, as the last saved version.
 
-        If its content is not what its hash says, that counts as a new version.
+        If its content does not match its hash, it counts as a new version.
         """
         self._current = self._last_saved = self._stamped = stamp_version(stored, previous=stored)
 
     def mark_saved(self) -> None:
-        """Say that the value of this moment was stored, so that the next change counts as a new version."""
+        """Mark the current value as saved, so that the next change is a new version."""
         self._last_saved = self.stored
 
     def _replace(self, stored: StoredSchema) -> None:

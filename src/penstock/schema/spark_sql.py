@@ -1,8 +1,8 @@
 r"""Identifiers and literals of Spark SQL: the only functions that put a name or a text into SQL.
 
-A literal is safe in every session with Spark's default escapes, whatever the text is: `${` is broken by an
-escape, so that variable substitution finds nothing. An identifier cannot be escaped that way. Text with
-identifiers from data runs only in sessions without substitution, see `SQL_TEXT_CONF` of `spark.presets`.
+A literal is safe in every session with Spark's default escapes: an escape in `${` prevents variable
+substitution. An identifier cannot be escaped so. SQL with identifiers from data runs only in sessions without
+substitution, see `SQL_TEXT_CONF` of `spark.presets`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def quote_name(*parts: str) -> str:
 
 
 def literal(text: str) -> str:
-    r"""Write a text value.
+    r"""Return a text as a literal.
 
     >>> print(literal("it's"), literal("${env:HOME}"), literal("a\nb"))
     'it\'s' '$\{env:HOME}' 'a\u000ab'

@@ -1,4 +1,4 @@
-"""What holds a column in Spark SQL, with the digits and widths that other engines share."""
+"""Spark SQL types of columns."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _SIMPLE_TYPES: Final[dict[DataType, str]] = {
     "date": "DATE",
 }
 NESTED_TYPE_HINT: Final = "x-nested-type"
-"""The hint on a `json` column that is a struct, an array or a map: its type, as Spark writes it in JSON."""
+"""The hint on a `json` column that is a struct, an array or a map: its type in Spark's JSON form."""
 _JSON_TYPE_NAMES: Final = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}
 _INTEGER_TYPES: Final = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 
 
 def _required_type(column: Column) -> DataType:
-    """Give the type of a column that must have one by now."""
+    """Return the type of a column; raise `UnboundColumnException` if it has none."""
     if column.data_type is None:
         raise UnboundColumnException(column=column.name)
     return column.data_type
 
 
 def spark_type(column: Column) -> str:
-    """Name the Spark SQL type that holds the column, as written in DDL.
+    """Return the Spark SQL type of a column, as in DDL.
 
-    A precision in digits of a second has no meaning here: Spark's timestamps are always microseconds, and its
-    strings have no length.
+    The precision of timestamps and texts is ignored: Spark's timestamps have microseconds, and its strings
+    no length.
     """
     if NESTED_TYPE_HINT in column.hints:
         return spark_type_from_json(json.loads(column.hints[NESTED_TYPE_HINT]))
@@ -56,7 +56,7 @@ def spark_type(column: Column) -> str:
 
 
 def spark_type_from_json(json_type: Any) -> str:
-    """Name a type that is given as Spark writes it in JSON.
+    """Return the SQL of a type in Spark's JSON form.
 
     >>> spark_type_from_json({"type": "struct", "fields": [{"name": "odd `key`", "type": "long"}]})
     'STRUCT<`odd ``key```: BIGINT>'
@@ -66,32 +66,30 @@ def spark_type_from_json(json_type: Any) -> str:
     match json_type["type"]:
         case "struct":
             fields = (
-                f"{quote_name(one['name'])}: {spark_type_from_json(one['type'])}"
-                for one in json_type["fields"]
+                f"{quote_name(field['name'])}: {spark_type_from_json(field['type'])}"
+                for field in json_type["fields"]
             )
             return f"STRUCT<{', '.join(fields)}>"
         case "array":
             return f"ARRAY<{spark_type_from_json(json_type['elementType'])}>"
         case _:
-            key, value = (
-                spark_type_from_json(json_type["keyType"]),
-                spark_type_from_json(json_type["valueType"]),
-            )
+            key = spark_type_from_json(json_type["keyType"])
+            value = spark_type_from_json(json_type["valueType"])
             return f"MAP<{key}, {value}>"
 
 
 def _integer_width(bits: int | None) -> int:
-    """Give the width of the smallest machine integer that has so many bits; 64 when nothing was said."""
+    """Return the smallest integer width of at least so many bits; 64 by default."""
     return 64 if bits is None else next((width for width in (8, 16, 32) if bits <= width), 64)
 
 
 def precision_and_scale(column: Column) -> tuple[int, int]:
-    """Give digits and scale of a decimal or wei; both Spark and Arrow's common decimal end at 38 digits."""
+    """Return precision and scale of a decimal or wei column, limited to the 38 digits of Spark and Arrow."""
     default_scale = DEFAULT_DECIMAL_SCALE if column.data_type == "decimal" else 0
     digits = column.precision or MAX_DECIMAL_PRECISION
     fraction = min(default_scale if column.scale is None else column.scale, digits)
     if digits > MAX_DECIMAL_PRECISION:
-        # As in Spark's own arithmetic: whole digits matter more than the last digits of a fraction.
-        room = MAX_DECIMAL_PRECISION - (digits - fraction)
-        return MAX_DECIMAL_PRECISION, max(room, min(fraction, MIN_ADJUSTED_SCALE))
+        # As in Spark's arithmetic: integer digits take precedence over fraction digits.
+        available = MAX_DECIMAL_PRECISION - (digits - fraction)
+        return MAX_DECIMAL_PRECISION, max(available, min(fraction, MIN_ADJUSTED_SCALE))
     return digits, fraction

@@ -1,4 +1,4 @@
-"""A whole schema as one value, and the JSON document that dlt and penstock both read and write."""
+"""Schemas as immutable values, their documents, which dlt reads too, and their versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VERSION_KEYS: Final = ("version", "version_hash", "imported_version_hash", "pre
 
 
 class TStoredSchema(TypedDict, total=False):
-    """A schema as the public API takes and gives it."""
+    """A schema document, as the public API accepts and returns it."""
 
     version: int
     version_hash: str
@@ -41,7 +41,7 @@ class TStoredSchema(TypedDict, total=False):
 
 
 def check_schema_name(name: str) -> str:
-    """Give the name back if it can be one: a Python identifier of at most 64 characters."""
+    """Return a valid name: a Python identifier of at most 64 characters; else raise `InvalidSchemaName`."""
     if not name.isidentifier() or len(name) > MAX_NAME_LENGTH:
         raise InvalidSchemaName(name=name)
     return name
@@ -49,10 +49,10 @@ def check_schema_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSchema:
-    """A schema that does not change.
+    """An immutable schema.
 
-    `version`, `version_hash` and `previous_hashes` are what was stamped on it (`hashes.versioned`); a copy
-    made by `with_…` still carries the stamp of the original. `extras` holds other keys of the document.
+    `version`, `version_hash` and `previous_hashes` are set by `stamp_version`; copies made by `with_…` still
+    have those of the original. `extras` has all other keys of the document.
     """
 
     name: str
@@ -74,38 +74,38 @@ class StoredSchema:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> StoredSchema:
-        """Read a document of this engine version or an older one; the stamp is believed, not checked.
+        """Read a document of this engine version or an older one, without a check of its version hash.
 
-        System tables that are missing are added, and root tables say their defaults.
+        Missing system tables are added, and defaults of root tables filled in.
         """
         current = migrate_document(document)
-        said = {key: current[key] for key in (*_SCALAR_KEYS, *_NESTED_KEYS) if current.get(key) is not None}
+        fields = {key: current[key] for key in (*_SCALAR_KEYS, *_NESTED_KEYS) if current.get(key) is not None}
         tables = {name: _table(name, table) for name, table in current["tables"].items()}
-        rest = {key: value for key, value in current.items() if key not in said and key != "tables"}
+        extras = {key: value for key, value in current.items() if key not in fields and key != "tables"}
         missing = {name: table for name, table in SYSTEM_TABLES.items() if name not in tables}
-        return cls(**said, tables={**tables, **missing}, extras=rest)
+        return cls(**fields, tables={**tables, **missing}, extras=extras)
 
     def to_dict(self) -> TStoredSchema:
-        """Write the document, which the caller may change."""
+        """Return the document, which the caller may change."""
         document = {key: value for key in _SCALAR_KEYS if (value := getattr(self, key)) is not None}
         document["tables"] = {name: table.to_dict() for name, table in self.tables.items()}
         document |= {key: thaw(getattr(self, key)) for key in _NESTED_KEYS}
         return cast("TStoredSchema", {**document, **thaw(self.extras)})
 
     def with_tables(self, tables: Iterable[Table]) -> StoredSchema:
-        """Copy with tables set as they are: a known name is replaced in its place, a new one comes last."""
+        """Return a copy with tables replaced in their position, or added at the end."""
         return replace(self, tables={**self.tables, **{table.name: table for table in tables}})
 
     def without_tables(self, *names: str) -> StoredSchema:
-        """Copy without tables."""
+        """Return a copy without these tables."""
         return replace(self, tables=FrozenMap(self.tables).without(*names))
 
     def with_settings(self, **settings: Any) -> StoredSchema:
-        """Copy with settings set, such as `schema_contract` or `preferred_types`."""
+        """Return a copy with settings, such as `schema_contract` or `preferred_types`."""
         return replace(self, settings={**self.settings, **settings})
 
     def with_normalizers(self, **normalizers: Any) -> StoredSchema:
-        """Copy with normalizers set, such as `names`."""
+        """Return a copy with normalizers, such as `names`."""
         return replace(self, normalizers={**self.normalizers, **normalizers})
 
 
@@ -114,7 +114,7 @@ def _table(name: str, document: Mapping[str, Any]) -> Table:
 
 
 def content_hash(stored: StoredSchema) -> str:
-    """Hash what the schema says, leaving out its own version and history.
+    """Return the hash of a schema without its version and history, the same as dlt's.
 
     The order of tables does not matter; the order of columns does, because destinations keep it.
     """
@@ -129,19 +129,23 @@ def content_hash(stored: StoredSchema) -> str:
 
 
 def stamp_version(stored: StoredSchema, *, previous: StoredSchema | None) -> StoredSchema:
-    """Stamp version, hash and history on `stored`, as the successor of `since`.
+    """Return `stored` with version, hash and history as the successor of `previous`.
 
-    However many changes lie between, the version grows by one, and not at all when the content is the same. A
-    schema that was never stored has version 1 and no history.
+    The version grows by one, however many changes there are, and not at all if the content is the same. A
+    schema without a previous one has version 1 and no history.
     """
-    now = content_hash(stored)
+    version_hash = content_hash(stored)
     if previous is None:
-        return replace(stored, version=1, version_hash=now, previous_hashes=())
-    if now == previous.version_hash:
+        return replace(stored, version=1, version_hash=version_hash, previous_hashes=())
+    if version_hash == previous.version_hash:
         return replace(
-            stored, version=previous.version, version_hash=now, previous_hashes=previous.previous_hashes
+            stored,
+            version=previous.version,
+            version_hash=version_hash,
+            previous_hashes=previous.previous_hashes,
         )
     history = previous.previous_hashes
     if previous.version_hash not in history:
         history = (previous.version_hash, *history)[:MAX_PREVIOUS_HASHES]
-    return replace(stored, version=previous.version + 1, version_hash=now, previous_hashes=history)
+    version = previous.version + 1
+    return replace(stored, version=version, version_hash=version_hash, previous_hashes=history)

@@ -39,18 +39,17 @@ _EMPTY: Final = FrozenMap[Any]()
 def system_columns(
     patterns: NamePatterns, *, is_root: bool, inherited: Mapping[str, DataType]
 ) -> tuple[Column, ...]:
-    """Give the columns in the order in which dlt adds them; `inherited` come down from rows above."""
-    own = _ROOT_COLUMNS if is_root else _NESTED_COLUMNS
-    return tuple(patterns.infer_column(name, kind) for name, kind in {**inherited, **own}.items())
+    """Return the system columns in dlt's order; `inherited` ones are propagated from parent rows."""
+    types = {**inherited, **(_ROOT_COLUMNS if is_root else _NESTED_COLUMNS)}
+    return tuple(patterns.infer_column(name, data_type) for name, data_type in types.items())
 
 
 def row_id_type(table: Table, default_strategy: str | None = None) -> RowIdType:
-    """Say it of a root table, by the hints that dlt goes by.
+    """Return what the ids of a root table's rows are made of, by the hints that dlt uses.
 
-    `default_strategy` is that of the destination, for tables that are merged and do not say how.
-
-    Rows that are merged by their key have an id of that key, so that a row keeps its id from load to load.
-    Rows with a history have one of all that they hold, so that a changed row has another.
+    Rows that are merged by key have a hash of the key, which is the same in every load. Rows with history
+    have a hash of all values, which differs for a changed row. All others have a hash of their position.
+    `default_strategy` is the destination's, for merged tables without one.
     """
     if table.write_disposition != "merge" or table.is_nested:
         return "place"
@@ -62,7 +61,7 @@ def row_id_type(table: Table, default_strategy: str | None = None) -> RowIdType:
 
 
 def root_table(name: str, tables: Mapping[str, Table]) -> Table:
-    """Give the table at the top of the chain, which is the table itself when it is not nested."""
+    """Return the root of a table, which is the table itself if it is not nested."""
     table = tables[name]
     while table.parent is not None:
         table = tables[table.parent]
@@ -70,17 +69,17 @@ def root_table(name: str, tables: Mapping[str, Table]) -> Table:
 
 
 def propagated_columns(stored: StoredSchema, table: str, *, is_root: bool) -> Mapping[str, str]:
-    """Say which columns of this table's rows go down into the rows below, and what they are called there."""
+    """Return the columns that rows propagate to nested rows, with their names there."""
     propagation = _json_config(stored).get("propagation") or _EMPTY
     from_roots = propagation.get("root") or _EMPTY if is_root else _EMPTY
-    own = (propagation.get("tables") or _EMPTY).get(table, _EMPTY)
-    return FrozenMap({**from_roots, **own})
+    from_table = (propagation.get("tables") or _EMPTY).get(table, _EMPTY)
+    return FrozenMap({**from_roots, **from_table})
 
 
 def with_root_key(stored: StoredSchema, name: str) -> StoredSchema:
-    """Note in the document that rows below the root of `name` carry its id, where it is needed.
+    """Return the schema in which the root of a table propagates its row id to nested rows, if needed.
 
-    That is so to merge chains of tables, when the schema asks for it, and once a nested table has it.
+    It is needed to merge nested tables, if the schema is configured so, and if a nested table already has it.
     """
     root = root_table(name, stored.tables)
     if not _needs_root_key(stored, root, stored.tables[name]):
@@ -98,9 +97,9 @@ def with_root_key(stored: StoredSchema, name: str) -> StoredSchema:
 def _needs_root_key(stored: StoredSchema, root: Table, table: Table) -> bool:
     if table.is_nested and table.columns_with("root_key"):
         return True
-    asked: bool | None = _json_config(stored).get("root_key_propagation")
-    if asked is not None:
-        return asked and not root.name.startswith(SYSTEM_PREFIX)
+    configured: bool | None = _json_config(stored).get("root_key_propagation")
+    if configured is not None:
+        return configured and not root.name.startswith(SYSTEM_PREFIX)
     return root.write_disposition == "merge" and root.extras.get("x-merge-strategy") in _KEYED_STRATEGIES
 
 

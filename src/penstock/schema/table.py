@@ -1,4 +1,4 @@
-"""One table: its columns in order, whose it is, and how it is written."""
+"""Tables: columns in order, parent or resource, write disposition, and their documents."""
 
 from __future__ import annotations
 
@@ -37,19 +37,18 @@ TTableSchema = TypedDict(
     },
     total=False,
 )
-"""A table as the public API takes and gives it; any other key that begins with `x-` is kept as well."""
+"""A table document, as the public API accepts and returns it; `x-…` keys are allowed too."""
 
 TSchemaTables = dict[str, TTableSchema]
-"""Tables by name; also what a load adds to them: new tables, and known ones with their new columns only."""
+"""Tables by name; also a schema update: new tables, and known tables with only their new columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A table of a schema.
 
-    A root table names its `resource`, a nested one its `parent`. The order of `columns` is the order in which
-    they were created, and part of what the table is, though `==` does not look at it. `extras` holds all
-    other keys of a table document.
+    A root table has a `resource`, a nested one a `parent`. `columns` are in the order in which they were
+    created, which `==` ignores. `extras` has all other keys of the document.
     """
 
     name: str
@@ -65,64 +64,64 @@ class Table:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, name: str | None = None) -> Table:
-        """Read a table document; `name`, the key under which it stands, wins over the name inside."""
-        said = {key: document[key] for key in _FIELDS if document.get(key) is not None}
+        """Read a table document; `name`, its key in the schema, takes precedence over the name inside."""
+        fields = {key: document[key] for key in _FIELDS if document.get(key) is not None}
         if name is not None:
-            said["name"] = name
+            fields["name"] = name
         columns = {
             key: Column.from_dict(value, name=key) for key, value in document.get("columns", {}).items()
         }
-        rest = {key: value for key, value in document.items() if key not in said and key != "columns"}
-        return cls(**said, columns=columns, extras=rest)
+        extras = {key: value for key, value in document.items() if key not in fields and key != "columns"}
+        return cls(**fields, columns=columns, extras=extras)
 
     def to_dict(self) -> TTableSchema:
-        """Write a table document that the caller may change."""
+        """Return the document, which the caller may change."""
         values = {key: value for key in _FIELDS if (value := getattr(self, key)) is not None}
         columns = {name: column.to_dict() for name, column in self.columns.items()}
         return cast("TTableSchema", {**values, "columns": columns, **thaw(self.extras)})
 
     @property
     def is_nested(self) -> bool:
-        """Whether the rows come out of lists of another table's rows."""
+        """Whether the rows are elements of lists in rows of another table."""
         return self.parent is not None
 
     @property
     def has_seen_data(self) -> bool:
-        """Whether a row ever went into the table, so that the destination has it."""
+        """Whether a load has written to the table, so that the destination has it."""
         return bool(self.extras.get("x-normalizer", _NO_EXTRAS).get("seen-data"))
 
     def complete_columns(self) -> tuple[Column, ...]:
-        """Give the columns whose type is known, in order: those that a destination has."""
+        """Return the columns with a data type, in order: those that a destination has."""
         return tuple(column for column in self.columns.values() if column.is_complete)
 
     def columns_with(self, hint: str) -> tuple[str, ...]:
-        """Name the columns on which the hint is set, in order."""
+        """Return the names of the columns with a hint, in order."""
         return tuple(name for name, column in self.columns.items() if column.has(hint))
 
     def with_name(self, name: str) -> Table:
-        """Copy under another name."""
+        """Return a copy with another name."""
         return replace(self, name=name)
 
     def with_columns(self, columns: Iterable[Column]) -> Table:
-        """Copy with columns set: a known name is replaced in its place, a new one comes last."""
+        """Return a copy with columns replaced in their position, or added at the end."""
         return replace(self, columns={**self.columns, **{column.name: column for column in columns}})
 
     def without_columns(self, *names: str) -> Table:
-        """Copy without columns."""
+        """Return a copy without these columns."""
         return replace(self, columns=FrozenMap(self.columns).without(*names))
 
     def with_extras(self, **extras: Any) -> Table:
-        """Copy with other keys of the document set."""
+        """Return a copy with other keys of the document."""
         return replace(self, extras={**self.extras, **extras})
 
     def without_extras(self, *keys: str) -> Table:
-        """Copy with other keys of the document forgotten."""
+        """Return a copy without these other keys of the document."""
         return replace(self, extras=FrozenMap(self.extras).without(*keys))
 
     def with_root_defaults(self) -> Table:
-        """Copy where a root table says what it otherwise only means: its own resource, and append.
+        """Return a copy in which a root table has a resource, its own name, and a disposition, `append`.
 
-        dlt writes both into any schema it reads; where they are missing it would count a new version.
+        dlt adds both to any schema that it reads, which would be a new version.
         """
         if self.is_nested:
             return self
@@ -133,28 +132,28 @@ class Table:
         ).without_extras("resource", "write_disposition")
 
     def with_seen_data(self) -> Table:
-        """Copy that remembers that rows went in."""
+        """Return a copy that is marked as written by a load."""
         normalizer = {**self.extras.get("x-normalizer", _NO_EXTRAS), "seen-data": True}
         return self.with_extras(**{"x-normalizer": normalizer})
 
     def merged(self, incoming: Table) -> Table:
-        """Take over what `incoming` says; merging the same table twice changes nothing.
+        """Return the table with the columns and hints of `incoming`. Idempotent.
 
-        A known column keeps its place and its type. A column that was waiting for its type and gets it now
-        goes to the end with the new ones, because that is where the destination will put it.
+        A known column keeps its position and its type. A column that gets its type now moves to the end,
+        where the destination adds it.
         """
         if incoming.parent != self.parent:
             raise TablePropertiesConflictException(
                 table=self.name, prop="parent", has=self.parent, got=incoming.parent
             )
-        said = {k: v for k in ("resource", "write_disposition") if (v := getattr(incoming, k)) is not None}
+        fields = {k: v for k in ("resource", "write_disposition") if (v := getattr(incoming, k)) is not None}
         columns = self._merged_columns(incoming.columns)
-        return replace(self, **said, columns=columns, extras={**self.extras, **incoming.extras})
+        return replace(self, **fields, columns=columns, extras={**self.extras, **incoming.extras})
 
     def with_hints_of(self, incoming: Table) -> Table:
-        """Merge what a resource declares: as `merged`, but a new set of key columns replaces the old set."""
-        spoken = tuple(hint for hint in sorted(COMPOUND_HINTS) if incoming.columns_with(hint))
-        cleared = replace(self, columns={n: c.without_hints(*spoken) for n, c in self.columns.items()})
+        """Merge the hints that a resource declares: a new set of key columns replaces the old set."""
+        redefined = tuple(hint for hint in sorted(COMPOUND_HINTS) if incoming.columns_with(hint))
+        cleared = replace(self, columns={n: c.without_hints(*redefined) for n, c in self.columns.items()})
         return cleared.merged(incoming)
 
     def _merged_columns(self, incoming: Mapping[str, Column]) -> dict[str, Column]:

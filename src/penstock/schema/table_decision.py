@@ -1,4 +1,4 @@
-"""One table of a batch: its columns after it, and a rule for every value that arrives for it."""
+"""The decision about one table of a batch: its columns after it, and a rule for each of its values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MICROSECOND_DIGITS: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchContext:
-    """What all tables of a batch have in common."""
+    """The names, settings and options that all tables of a batch share."""
 
     namer: Namer
     patterns: NamePatterns
@@ -46,17 +46,17 @@ class BatchContext:
 
 
 def is_new_table(table: Table | None) -> bool:
-    """Whether the table has no typed column yet, so that only the contract on tables binds it."""
+    """Return whether the table has no typed column yet, so that only the contract of tables applies."""
     return table is None or not any(column.data_type for column in table.columns.values())
 
 
 def evolves_once(table: Table | None) -> bool:
-    """Whether this is the first run that brings data to the table, in which its columns may come."""
+    """Return whether this is the first run with data for the table, which may add columns."""
     return is_new_table(table) or bool(table and table.extras.get("x-normalizer", {}).get(_EVOLVE_ONCE_KEY))
 
 
 class TableDecision:
-    """Decides one table; made, then asked."""
+    """The state of the decision about one table; `decide` completes it."""
 
     def __init__(
         self,
@@ -86,15 +86,15 @@ class TableDecision:
 
     @property
     def refusals(self) -> tuple[ContractRefusal, ...]:
-        """What is not taken in."""
+        """The refused values."""
         return tuple(self._refusals.values())
 
     def decide(self, system_columns: Sequence[Column]) -> tuple[Table, Table | None]:
-        """Give the table after the batch, and just what is new in it; None when nothing is."""
+        """Return the table after the batch, and its new and changed columns or None."""
         fields = sorted(self.table_evidence.fields.items(), key=_field_order)
         named = self.context.namer.column_names((keys for keys, _ in fields), self.stored_columns)
         self.collisions = named.collisions
-        # The id may come with the data; it is text whoever gives it.
+        # Rows may bring their own id, which is text like the system column.
         ids = {c.name: c for c in system_columns if c.name == ID_COLUMN and c.name not in self.stored_columns}
         known = {**self.stored_columns, **ids} if ids else self.stored_columns
         columns = ColumnPlanner(
@@ -118,28 +118,27 @@ class TableDecision:
         self, stored_column: Column | None, name: str, evidence: list[Evidence], planner: ColumnPlanner
     ) -> None:
         kind = stored_column.data_type if stored_column else None
-        # Where a column may become wider, all its values have a say; else its own type needs no plan.
-        settled = None if self.context.options.type_evolution == "widen" else kind
-        values = []
-        for one in evidence:
-            if one.type == settled:
-                # By far the most common case, and the one that must cost next to nothing.
-                self.rules[one.path, one.type] = Rule(
-                    action="keep", table=self.table_evidence.table, column=name, data_type=kind
-                )
-            elif one.type == "null":
-                self._decide_null(one, name, stored_column)
-            elif one.type == "object" and (one.path, one.type) not in self.context.kept_as_json:
-                self.rules[one.path, one.type] = Rule(action="flatten", table=self.table_evidence.table)
-            elif one.type == "list" and (one.path, one.type) not in self.context.kept_as_json:
-                # A list with elements has a table, which says more; an empty one has nothing to give.
-                self.rules[one.path, one.type] = Rule(action="nothing", table=self.table_evidence.table)
+        # A column that may be widened is planned with all its values; else values of its type need no plan.
+        settled_type = None if self.context.options.type_evolution == "widen" else kind
+        table, planned = self.table_evidence.table, []
+        for value in evidence:
+            key = value.path, value.type
+            if value.type == settled_type:
+                # By far the most common case, so it comes first.
+                self.rules[key] = Rule(action="keep", table=table, column=name, data_type=kind)
+            elif value.type == "null":
+                self._decide_null(value, name, stored_column)
+            elif value.type == "object" and key not in self.context.kept_as_json:
+                self.rules[key] = Rule(action="flatten", table=table)
+            elif value.type == "list" and key not in self.context.kept_as_json:
+                # The rule of a list with elements is set with its table.
+                self.rules[key] = Rule(action="nothing", table=table)
             else:
-                values.append(one)
-        if values:
-            values.sort(key=_first_position)
-            self._apply_plan(name, planner.plan(name, values, may_change=self.may_change_types))
-        elif kind is None and all(one.type == "null" for one in evidence):
+                planned.append(value)
+        if planned:
+            planned.sort(key=_first_position)
+            self._apply_plan(name, planner.plan(name, planned, may_change=self.may_change_types))
+        elif kind is None and all(value.type == "null" for value in evidence):
             self.never_typed.append(name)
 
     def _decide_null(self, evidence: Evidence, name: str, stored_column: Column | None) -> None:
@@ -154,28 +153,28 @@ class TableDecision:
             self.rules[evidence.path, evidence.type] = rule
 
     def _apply_plan(self, name: str, plan: ColumnPlan) -> None:
-        """Carry out a plan as far as the contract lets it happen.
+        """Apply a plan as far as the contract allows.
 
-        Values of one type that part ways by what they fit are tried for the column first, then for its
-        variants: the order of the placements.
+        Values of one type may have several placements: the column first, then its variants.
         """
         base = next((column for _, column in plan.new if column.name == name), None)
         is_refused = base is not None and not self.may_add_columns and not name.startswith(SYSTEM_PREFIX)
         chains: dict[tuple[ValuePath, ObservedType], list[Rule]] = {}
         for placement in plan.placements:
-            one = placement.evidence
+            value = placement.evidence
             if is_refused:
-                rule = self._refuse(one, name, "columns", self.contract.columns, f"there is no column {name}")
+                reason = f"there is no column {name}"
+                rule = self._refuse(value, name, "columns", self.contract.columns, reason)
             elif (
                 placement.is_variant
                 and placement.column not in self.stored_columns
                 and not self.may_change_types
             ):
-                reason = f"{one.type} does not fit {name}"
-                rule = self._refuse(one, placement.column, "data_type", self.contract.data_type, reason)
+                reason = f"{value.type} does not fit {name}"
+                rule = self._refuse(value, placement.column, "data_type", self.contract.data_type, reason)
             else:
                 rule = _placement_rule(placement, self.table_evidence.table)
-            chain = chains.setdefault((one.path, one.type), [])
+            chain = chains.setdefault((value.path, value.type), [])
             if rule not in chain:
                 chain.append(rule)
         for key, chain in chains.items():
@@ -189,8 +188,8 @@ class TableDecision:
             self._changed_columns[name] = plan.changed
 
     def _set_rule(self, evidence: Iterable[Evidence], rule: Rule) -> None:
-        for one in evidence:
-            self.rules[one.path, one.type] = rule
+        for value in evidence:
+            self.rules[value.path, value.type] = rule
 
     def _refuse(
         self, evidence: Evidence, column: str, entity: RefusedEntity, mode: EvolutionMode, reason: str
@@ -213,7 +212,7 @@ class TableDecision:
         return Rule(action=cast("RuleAction", mode), table=self.table_evidence.table, column=column)
 
     def _record_owners(self, owners: Mapping[str, str]) -> None:
-        """Note on columns that two keys wanted whose they are."""
+        """Store on columns in which keys collide the path of the key that owns them."""
         for name, path in owners.items():
             if name in self._new_columns:
                 position, column = self._new_columns[name]
@@ -234,16 +233,15 @@ class TableDecision:
         )
         if not self._new_columns and not self._changed_columns and not missing and is_marked:
             return cast("Table", self.stored_table), None
-        arrived = sorted(self._new_columns.values(), key=lambda item: item[0])
-        # Columns of the first row come before those that the engine adds, later ones after.
-        early = sum(1 for position, _ in arrived if position[:-1] == self.table_evidence.first_row)
-        new = [column for _, column in arrived]
-        new[early:early] = missing
+        positioned = sorted(self._new_columns.values(), key=lambda item: item[0])
+        # System columns come after the columns of the first row and before all others.
+        in_first_row = sum(1 for position, _ in positioned if position[:-1] == self.table_evidence.first_row)
+        new = [column for _, column in positioned]
+        new[in_first_row:in_first_row] = missing
         added = replace(self.empty_table, columns={column.name: column for column in new})
-        after = self.stored_table.merged(added) if self.stored_table else added
-        return after.with_columns(self._changed_columns.values()), added.with_columns(
-            self._changed_columns.values()
-        )
+        table = self.stored_table.merged(added) if self.stored_table else added
+        changed = self._changed_columns.values()
+        return table.with_columns(changed), added.with_columns(changed)
 
 
 def _first_position(evidence: Evidence) -> Position:
@@ -251,11 +249,11 @@ def _first_position(evidence: Evidence) -> Position:
 
 
 def _field_order(item: tuple[KeyPath, list[Evidence]]) -> tuple[bool, Position]:
-    """Keys in the order in which values came; keys that came without any last."""
+    """Sort keys by their first value, keys with nulls only last."""
     evidence = item[1]
     if len(evidence) == 1:
         return evidence[0].type == "null", evidence[0].first
-    return min((one.type == "null", one.first) for one in evidence)
+    return min((value.type == "null", value.first) for value in evidence)
 
 
 def _placement_rule(placement: Placement, table: str) -> Rule:
@@ -274,7 +272,7 @@ def _rule_chain(rules: Sequence[Rule]) -> Rule:
 
 
 class Placement(NamedTuple):
-    """Values that are alike, and the column that takes them."""
+    """Values of one type, and the column that they go to."""
 
     evidence: Evidence
     column: str
@@ -284,7 +282,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPlan:
-    """Where the values of one key go. Columns in `new` and `changed` are not as the schema has them."""
+    """The placements of the values of one key, with the new and changed columns that they need."""
 
     placements: tuple[Placement, ...]
     new: tuple[tuple[Position, Column], ...] = ()
@@ -293,7 +291,7 @@ class ColumnPlan:
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlanner:
-    """The columns of a table as they are stored, and all that is needed to plan more of them."""
+    """The stored columns of a table, and the settings for new ones: the first value decides the type."""
 
     stored_columns: Mapping[str, Column]
     patterns: NamePatterns
@@ -302,12 +300,14 @@ class ColumnPlanner:
     variant_name: Callable[[str, DataType], str]
 
     def plan(self, name: str, evidence: Sequence[Evidence], *, may_change: bool = True) -> ColumnPlan:
-        """Decide where values go; `evidence` is sorted by position and has no nulls and nothing flattened."""
+        """Plan the columns of values, sorted by position, without nulls and flattened objects."""
         known = self.stored_columns.get(name)
         if known is not None and known.data_type is not None:
             return self._plan_stored(known, known.data_type, evidence, may_change=may_change)
         preferred = self.patterns.preferred_type(name)
-        first = next((one for one in evidence if fits_type(one, self._first_type(one, preferred))), None)
+        first = next(
+            (value for value in evidence if fits_type(value, self._first_type(value, preferred))), None
+        )
         if first is None:
             return self._plan_variants(name, (), evidence)
         base = self._first_type(first, preferred)
@@ -317,8 +317,8 @@ class ColumnPlanner:
         column = self.patterns.infer_column(name, base)
         if known is not None:
             column = column.merged(known)
-        placed = tuple(Placement(one, name, base, is_variant=False) for one in fitting)
-        plan = self._plan_variants(name, placed, failing)
+        placements = tuple(Placement(value, name, base, is_variant=False) for value in fitting)
+        plan = self._plan_variants(name, placements, failing)
         return replace(plan, new=((first.first, column), *plan.new))
 
     def _plan_stored(
@@ -336,14 +336,14 @@ class ColumnPlanner:
         elif may_change and (digits := self._wider_precision(stored_column, fitting)):
             changed = replace(stored_column, precision=digits)
         kind = changed.data_type if changed and changed.data_type else base
-        placed = tuple(Placement(one, stored_column.name, kind, is_variant=False) for one in fitting)
-        return replace(self._plan_variants(stored_column.name, placed, failing), changed=changed)
+        placements = tuple(Placement(value, stored_column.name, kind, is_variant=False) for value in fitting)
+        return replace(self._plan_variants(stored_column.name, placements, failing), changed=changed)
 
     def _first_type(self, evidence: Evidence, preferred: DataType | None) -> DataType:
         return preferred or detected_type(evidence.detected, value_type(evidence), self.detections)
 
     def _wider_precision(self, stored_column: Column, evidence: Sequence[Evidence]) -> int | None:
-        """A timestamp that keeps fewer digits of a second than now arrive; only where widening is wanted."""
+        """Return the digits of a second that a timestamp column must be widened to, or None."""
         if (
             self.options.type_evolution != "widen"
             or stored_column.data_type != "timestamp"
@@ -352,21 +352,18 @@ class ColumnPlanner:
             return None
         if ("timestamp", "timestamp") not in self.options.can_alter:
             return None
-        digits = max((one.longest for one in evidence if one.type == "timestamp"), default=0)
-        return (
-            min(digits, _MICROSECOND_DIGITS)
-            if min(digits, _MICROSECOND_DIGITS) > stored_column.precision
-            else None
-        )
+        digits = max((value.longest for value in evidence if value.type == "timestamp"), default=0)
+        digits = min(digits, _MICROSECOND_DIGITS)
+        return digits if digits > stored_column.precision else None
 
     def _plan_variants(
         self, name: str, base_placements: tuple[Placement, ...], failing: Sequence[Evidence]
     ) -> ColumnPlan:
         new: list[tuple[Position, Column]] = []
         placements = list(base_placements)
-        for kind in dict.fromkeys(value_type(one) for one in failing):
-            own = [one for one in failing if value_type(one) == kind]
-            self._place_variants(self.variant_name(name, kind), kind, own, placements, new)
+        for kind in dict.fromkeys(map(value_type, failing)):
+            values = [value for value in failing if value_type(value) == kind]
+            self._place_variants(self.variant_name(name, kind), kind, values, placements, new)
         return ColumnPlan(placements=tuple(placements), new=tuple(new))
 
     def _place_variants(
@@ -380,22 +377,22 @@ class ColumnPlanner:
         known = self.stored_columns.get(name)
         if known is not None and known.data_type is not None:
             fitting, failing = _split_by_fit(evidence, known.data_type)
-            placements.extend(Placement(one, name, known.data_type, is_variant=True) for one in fitting)
+            placements.extend(Placement(value, name, known.data_type, is_variant=True) for value in fitting)
             if failing:
-                # A detector typed this variant, and now a value comes that it would not have taken.
+                # A detector chose the type of this variant, and it does not match these values.
                 self._place_variants(self.variant_name(name, kind), kind, failing, placements, new)
             return
         first = evidence[0]
         detected = detected_type(first.detected, kind, self.detections)
-        base = detected if all(fits_type(one, detected) for one in evidence) else kind
+        base = detected if all(fits_type(value, detected) for value in evidence) else kind
         new.append((first.first, self.patterns.infer_column(name, base).with_hints(variant=True)))
-        placements.extend(Placement(one, name, base, is_variant=True) for one in evidence)
+        placements.extend(Placement(value, name, base, is_variant=True) for value in evidence)
 
 
 def _split_by_fit(
     evidence: Sequence[Evidence], to_type: DataType
 ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
-    fitting = tuple(one for one in evidence if fits_type(one, to_type))
+    fitting = tuple(value for value in evidence if fits_type(value, to_type))
     if len(fitting) == len(evidence):
         return fitting, ()
-    return fitting, tuple(one for one in evidence if not fits_type(one, to_type))
+    return fitting, tuple(value for value in evidence if not fits_type(value, to_type))

@@ -1,4 +1,4 @@
-"""The eleven data types by name."""
+"""The eleven data types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIN_ADJUSTED_SCALE: Final = 6
 
 
 def parse_data_type(name: str) -> DataType:
-    """Accept a type by its name or by a name it had in older schemas."""
+    """Return a data type by its name or by its name in older schemas."""
     known = TYPE_ALIASES.get(name, name)
     for candidate in DATA_TYPES:
         if candidate == known:

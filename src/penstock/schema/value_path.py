@@ -1,4 +1,4 @@
-"""Where in a row a value stands: keys of objects and elements of lists, told apart whatever the keys are."""
+"""Paths of values in a row: keys of objects and a marker for elements of lists."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Final, NewType
 
 Each = NewType("Each", int)
 EACH: Final = Each(0)
-"""The step into the elements of a list, all of them alike."""
+"""The step from a list to its elements, the same for all of them."""
 
 PathStep = str | Each
 ValuePath = tuple[PathStep, ...]
-"""Steps from the root row: a text is a key, `EACH` is an element. The root row itself is `()`."""
+"""Steps from the root row: a text is a key, `EACH` is an element. The path of the root row is `()`."""
 
 
 def path_text(path: ValuePath) -> str:
-    r"""Write a path as JSON, in ASCII, so that it can be a column of an evidence table.
+    r"""Return a path as JSON in ASCII.
 
     >>> path_text(("items", EACH, "größe"))
     '["items",0,"gr\\u00f6\\u00dfe"]'
@@ -24,7 +24,7 @@ def path_text(path: ValuePath) -> str:
 
 
 def parse_path(text: str) -> ValuePath:
-    """Read what `path_text` wrote.
+    """Return the path of a text that `path_text` wrote.
 
     >>> parse_path('["items",0,"sku"]') == ("items", EACH, "sku")
     True
@@ -33,7 +33,7 @@ def parse_path(text: str) -> ValuePath:
 
 
 def split_row(path: ValuePath) -> tuple[ValuePath, tuple[str, ...]]:
-    """Split into the way to the row that holds the value, and the keys inside that row.
+    """Split a path into the path of the row that holds the value, and the keys in that row.
 
     >>> split_row(("items", EACH, "a", "b"))
     (('items', 0), ('a', 'b'))

@@ -9,9 +9,9 @@ ITEMS = ExtractedTable(
 )
 
 
-def test_what_is_said_of_tables_that_say_nothing_leaves_the_others_as_they_are() -> None:
-    said = Table.from_dict({"name": "items", "file_format": "csv"})
-    before = StoredSchema(name="shop").with_tables([said])
+def test_table_defaults_are_set_only_where_a_table_has_no_value() -> None:
+    declared = Table.from_dict({"name": "items", "file_format": "csv"})
+    before = StoredSchema(name="shop").with_tables([declared])
 
     known = with_root_table(before, "items", ITEMS, {}, {"file_format": "jsonl"}).tables["items"]
     new = with_root_table(StoredSchema(name="shop"), "items", ITEMS, {}, {"file_format": "jsonl"}).tables[

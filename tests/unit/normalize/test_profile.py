@@ -34,32 +34,33 @@ rows = st.recursive(
 
 def comparable(evidence: Any) -> list[Any]:
     return [
-        (one.path, one.type, one.count, one.first, one.fits, one.detected, one.longest) for one in evidence
+        (item.path, item.type, item.count, item.first, item.fits, item.detected, item.longest)
+        for item in evidence
     ]
 
 
 @given(st.lists(rows, max_size=4))
-def test_texts_tell_what_the_rows_themselves_tell(given_rows: list[Any]) -> None:
-    learned = profile_rows(encode(row) for row in given_rows)
+def test_json_texts_have_the_same_evidence_as_their_rows(python_rows: list[Any]) -> None:
+    profile = profile_rows(encode(row) for row in python_rows)
 
-    assert comparable(learned.evidence) == comparable(gather(given_rows))
-    assert (learned.rows, learned.unreadable) == (len(given_rows), 0)
+    assert comparable(profile.evidence) == comparable(gather(python_rows))
+    assert (profile.rows, profile.unreadable) == (len(python_rows), 0)
 
 
 @given(st.lists(rows, max_size=6), st.integers(0, 6))
-def test_parts_add_up_to_the_whole(given_rows: list[Any], cut: int) -> None:
-    texts = [encode(row) for row in given_rows]
+def test_profiles_of_parts_merge_to_the_profile_of_all_rows(python_rows: list[Any], cut: int) -> None:
+    texts = [encode(row) for row in python_rows]
     begin = min(cut, len(texts))
 
     parts = RowProfile().merged_with(profile_rows(texts[:begin]), profile_rows(texts[begin:], start=begin))
 
-    whole = profile_rows(texts)
-    assert comparable(parts.evidence) == comparable(whole.evidence)
-    assert parts.forms == whole.forms
-    assert parts.has_same_shape_as(whole)
+    profile_of_all = profile_rows(texts)
+    assert comparable(parts.evidence) == comparable(profile_of_all.evidence)
+    assert parts.forms == profile_of_all.forms
+    assert parts.has_same_shape_as(profile_of_all)
 
 
-def test_forms_are_those_of_json() -> None:
+def test_forms_are_those_of_the_json_values() -> None:
     row = {
         "a": [1, 2.5, None, "x", b"b", True, {}, []],
         "d": date(2024, 1, 2),
@@ -80,14 +81,14 @@ def test_forms_are_those_of_json() -> None:
     assert {key: forms[(key,)] for key in kinds} == {key: {f"tagged {kind}"} for key, kind in kinds.items()}
 
 
-def test_what_is_no_json_is_counted_and_passed_over() -> None:
-    learned = profile_rows([b'{"a":"a word"}', b"{", b"", b'{"a":"no word"}'])
+def test_invalid_json_is_counted_and_skipped() -> None:
+    profile = profile_rows([b'{"a":"a word"}', b"{", b"", b'{"a":"no word"}'])
 
-    assert (learned.rows, learned.unreadable) == (4, 2)
-    assert [(one.path, one.count) for one in learned.evidence] == [((), 2), (("a",), 2)]
+    assert (profile.rows, profile.unreadable) == (4, 2)
+    assert [(item.path, item.count) for item in profile.evidence] == [((), 2), (("a",), 2)]
 
 
-def test_more_is_known_after_another_type_another_key_or_another_fit() -> None:
+def test_another_type_key_or_fit_changes_the_shape_of_a_profile() -> None:
     known = profile_rows([b'{"a":"2024-01-02T03:04:05Z"}'])
 
     for text in (b'{"a":1}', b'{"b":"x"}', b'{"a":"no moment"}'):

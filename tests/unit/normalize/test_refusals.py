@@ -14,55 +14,55 @@ if TYPE_CHECKING:
 
 def second_load(*texts: str, contract: Any) -> tuple[Decision, NestedLayout]:
     first = decide(Schema("shop").stored, "t", profile_rows(['{"id":1,"l":[{"x":1}]}']).evidence)
-    learned = profile_rows(texts)
-    decision = decide(first.schema, "t", learned.evidence, InferenceOptions(contract=contract))
-    return decision, plan_layout(decision, learned)
+    profile = profile_rows(texts)
+    decision = decide(first.schema, "t", profile.evidence, InferenceOptions(contract=contract))
+    return decision, plan_layout(decision, profile)
 
 
-def test_a_refused_root_row_says_which_value_is_to_blame() -> None:
-    decision, dataset = second_load('{"id":1,"new":"x"}', contract={"columns": "discard_row"})
+def test_a_refused_root_row_names_the_refused_value() -> None:
+    decision, layout = second_load('{"id":1,"new":"x"}', contract={"columns": "discard_row"})
 
-    (found,) = refused_rows(decision, dataset)
+    (refused,) = refused_rows(decision, layout)
 
-    assert (found.path, found.rule, found.reason) == (
+    assert (refused.path, refused.rule, refused.reason) == (
         '["new"]',
         "columns: discard_row",
         "there is no column new",
     )
-    assert found.condition == "(`row`.`new` IS NOT NULL)"
-    assert refused_nested_rows(decision, dataset) == []
-    ((refusal, counting),) = refusal_counts(decision, dataset)
+    assert refused.condition == "(`row`.`new` IS NOT NULL)"
+    assert refused_nested_rows(decision, layout) == []
+    ((refusal, counting),) = refusal_counts(decision, layout)
     assert refusal.column == "new"
     assert counting.startswith("count_if(raw.path = ")
 
 
-def test_a_refused_nested_row_is_reached_through_its_list() -> None:
-    decision, dataset = second_load('{"l":[{"x":1,"new":2}]}', contract={"columns": "discard_row"})
+def test_a_refused_nested_row_has_the_levels_down_to_its_list() -> None:
+    decision, layout = second_load('{"l":[{"x":1,"new":2}]}', contract={"columns": "discard_row"})
 
-    (found,) = refused_nested_rows(decision, dataset)
+    (refused,) = refused_nested_rows(decision, layout)
 
-    assert (found.table, len(found.levels)) == ("t__l", 2)
-    assert found.raw == "to_json(CAST(row AS STRUCT<`x`: BIGINT, `new`: BIGINT>))"
-    assert [one.path for one in found.rows] == ['["l",0,"new"]']
-    assert refused_rows(decision, dataset) == []
-
-
-def test_a_refused_table_leaves_its_list() -> None:
-    decision, dataset = second_load('{"id":1,"more":[{"x":1}]}', contract={"tables": "discard_row"})
-
-    (found,) = refused_nested_rows(decision, dataset)
-
-    assert (found.table, len(found.levels)) == ("t__more", 1)
-    assert "`row`.`more`" in found.raw
-    assert [refusal.table for refusal, _ in refusal_counts(decision, dataset)] == ["t__more"]
+    assert (refused.table, len(refused.levels)) == ("t__l", 2)
+    assert refused.raw == "to_json(CAST(row AS STRUCT<`x`: BIGINT, `new`: BIGINT>))"
+    assert [rows.path for rows in refused.rows] == ['["l",0,"new"]']
+    assert refused_rows(decision, layout) == []
 
 
-def test_rows_lack_a_key_where_none_of_its_paths_has_a_value() -> None:
-    _, dataset = second_load('{"id":1,"deep":{"id":2}}', contract="evolve")
+def test_a_refused_table_has_the_json_of_its_list() -> None:
+    decision, layout = second_load('{"id":1,"more":[{"x":1}]}', contract={"tables": "discard_row"})
 
-    one, other = keyless_rows({"id": [["id"], ["deep", "id"]], "no": [["no"]]}, dataset)
+    (refused,) = refused_nested_rows(decision, layout)
 
-    assert one.condition == (
+    assert (refused.table, len(refused.levels)) == ("t__more", 1)
+    assert "`row`.`more`" in refused.raw
+    assert [refusal.table for refusal, _ in refusal_counts(decision, layout)] == ["t__more"]
+
+
+def test_a_row_without_a_value_at_any_path_of_a_key_column_is_keyless() -> None:
+    _, layout = second_load('{"id":1,"deep":{"id":2}}', contract="evolve")
+
+    with_paths, without_paths = keyless_rows({"id": [["id"], ["deep", "id"]], "no": [["no"]]}, layout)
+
+    assert with_paths.condition == (
         "NOT (coalesce((`row`.`id` IS NOT NULL), false) OR coalesce((`row`.`deep`.`id` IS NOT NULL), false))"
     )
-    assert other.condition == "NOT (false)"
+    assert without_paths.condition == "NOT (false)"

@@ -25,8 +25,8 @@ def entry(table: str, folder: int, *, rows: int = 1, **kinds: str) -> ExtractedT
     )
 
 
-def test_frames_that_fit_are_read_together_and_others_for_themselves() -> None:
-    found = table_inputs(
+def test_frames_of_compatible_types_are_read_together_and_others_separately() -> None:
+    inputs = table_inputs(
         [
             entry("a", 0, x="long"),
             entry("b", 1),
@@ -38,36 +38,39 @@ def test_frames_that_fit_are_read_together_and_others_for_themselves() -> None:
     )
 
     assert [
-        (table, [(len(one.folders), one.rows) for one in readings]) for table, readings in found.items()
+        (table, [(len(each.folders), each.rows) for each in table_list])
+        for table, table_list in inputs.items()
     ] == [
         ("a", [(2, 6), (1, 1), (1, 1)]),
         ("b", [(1, 1)]),
     ]
-    first = found["a"][0]
+    first = inputs["a"][0]
     assert first.columns is not None
     assert [column["name"] for column in first.columns["fields"]] == ["x", "y"]
-    assert found["a"][1].columns is None
+    assert inputs["a"][1].columns is None
 
 
-def test_tables_without_rows_are_not_read() -> None:
+def test_tables_without_rows_have_no_input() -> None:
     assert table_inputs([entry("a", 0, rows=0)]) == {}
 
 
-def test_rows_that_stand_in_two_folders_are_read_together() -> None:
-    (reading,) = table_inputs([entry("a", 0, rows=2), entry("a", 1, rows=3)])["a"]
+def test_rows_of_two_folders_are_read_together() -> None:
+    (table_input,) = table_inputs([entry("a", 0, rows=2), entry("a", 1, rows=3)])["a"]
 
-    assert (reading.folders, reading.rows) == (("data/extracted/00000", "data/extracted/00001"), 5)
+    assert (table_input.folders, table_input.rows) == (("data/extracted/00000", "data/extracted/00001"), 5)
 
 
-def test_a_table_that_is_replaced_by_nothing_has_a_reading_without_a_folder() -> None:
+def test_a_table_replaced_without_rows_has_an_input_without_a_folder() -> None:
     replaced = [
-        replace(one, write_disposition="replace")
-        for one in (entry("none", 0, rows=0), entry("some", 1, rows=0), entry("some", 2, rows=3))
+        replace(table, write_disposition="replace")
+        for table in (entry("none", 0, rows=0), entry("some", 1, rows=0), entry("some", 2, rows=3))
     ]
 
-    found = table_inputs([entry("appended", 3, rows=0), *replaced])
+    inputs = table_inputs([entry("appended", 3, rows=0), *replaced])
 
-    assert {name: [(one.folders, one.rows) for one in readings] for name, readings in found.items()} == {
+    assert {
+        name: [(each.folders, each.rows) for each in table_list] for name, table_list in inputs.items()
+    } == {
         "some": [(("data/extracted/00002",), 3)],
         "none": [((), 0)],
     }

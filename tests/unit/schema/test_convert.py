@@ -59,8 +59,8 @@ def test_every_value_has_a_type(value: Any, expected: str) -> None:
     assert observe_value(value).type == expected
 
 
-def test_a_value_without_a_type_is_named() -> None:
-    with pytest.raises(TypeError, match="object is no value"):
+def test_an_unsupported_type_is_named_in_the_error() -> None:
+    with pytest.raises(TypeError, match="object is not a type of values in rows"):
         observe_value(object())
 
 

@@ -41,7 +41,7 @@ def test_without_processing_hints_the_content_is_another_version() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "a: [", "- 1", "{}", "name: x"])
 def test_a_text_that_is_no_schema_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="no schema document"):
+    with pytest.raises(UsageError, match="not a schema document"):
         Schema.from_text(text)
 
 
@@ -93,5 +93,5 @@ def test_without_processing_hints_a_file_does_not_say_that_tables_are_loaded() -
 
 
 def test_a_file_of_another_schema_is_refused() -> None:
-    with pytest.raises(UsageError, match="holds schema 'shop'"):
+    with pytest.raises(UsageError, match="has schema 'shop'"):
         import_schema(export_schema(loaded().stored), Schema("other").stored)
