@@ -1,7 +1,6 @@
-"""Ids as dlt makes them: SHAKE-128 in Python over Arrow batches, because Spark has no such function.
+"""dlt's row ids: SHAKE-128 in Python over Arrow batches, since Spark has no such function.
 
-What is made here travels to executors, which need not have penstock: the functions inside refer to nothing
-but Python itself and pyarrow.
+The returned functions run on executors, which may lack penstock, so they use only Python and pyarrow.
 """
 
 from __future__ import annotations
@@ -23,33 +22,33 @@ if TYPE_CHECKING:
     KeyPaths = Mapping[str, Sequence[Sequence[str]]]
 
 ID_SEPARATOR: Final = "\x1f"
-"""What stands between the pieces of an id that is still to be worked out."""
+"""The separator of the pieces of an unhashed id."""
 
 
 def row_hashes(*, text_column: str, id_column: str, key_paths: KeyPaths | None = None) -> Mapper:
-    """Fill the column `to` with ids made of the JSON texts in the column `text`.
+    """Return a mapper that replaces ids by hashes of the JSON texts in another column.
 
-    `keys` are the columns of a primary key, each with the paths at which its values may stand; without them
-    the id is that of the whole row. Where a text cannot be read, the id that is there stays.
+    `key_paths` are the columns of a primary key, each with the possible paths of its value; without them the
+    whole row is hashed. The id of a text that cannot be read is unchanged.
     """
     content_of = _key_content(key_paths) if key_paths else _row_content()
     read, write = _codec()
 
-    def hashed(one: str, otherwise: str) -> str:
+    def hashed(text: str, default: str) -> str:
         try:
-            row = read(one)
+            row = read(text)
             plain = write(content_of(row if isinstance(row, dict) else {"value": row}))
         except (ValueError, RecursionError):
-            return otherwise
+            return default
         digest = hashlib.shake_128(plain.encode("utf-8", "surrogatepass")).digest(10)
         return base64.b64encode(digest).decode("ascii").rstrip("=")
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            texts, before = batch.column(text_column).to_pylist(), batch.column(id_column).to_pylist()
-            columns, place = list(batch.columns), batch.schema.get_field_index(id_column)
-            ids = [hashed(one, other) for one, other in zip(texts, before, strict=True)]
-            columns[place] = pa.array(ids, columns[place].type)
+            texts, old_ids = batch.column(text_column).to_pylist(), batch.column(id_column).to_pylist()
+            columns, index = list(batch.columns), batch.schema.get_field_index(id_column)
+            ids = [hashed(text, old_id) for text, old_id in zip(texts, old_ids, strict=True)]
+            columns[index] = pa.array(ids, columns[index].type)
             yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
     return run
@@ -63,7 +62,7 @@ def _row_content() -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 def _key_content(key_paths: KeyPaths) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    wanted = [(name, [tuple(path) for path in paths]) for name, paths in key_paths.items()]
+    keys = [(name, [tuple(path) for path in paths]) for name, paths in key_paths.items()]
 
     def at(row: Any, path: Sequence[str]) -> Any:
         for key in path:
@@ -71,21 +70,23 @@ def _key_content(key_paths: KeyPaths) -> Callable[[dict[str, Any]], dict[str, An
         return row
 
     def content(row: dict[str, Any]) -> dict[str, Any]:
-        found = ((name, [at(row, path) for path in paths]) for name, paths in wanted)
-        return {name: next((one for one in values if one is not None), None) for name, values in found}
+        candidates = ((name, [at(row, path) for path in paths]) for name, paths in keys)
+        return {
+            name: next((value for value in values if value is not None), None) for name, values in candidates
+        }
 
     return content
 
 
 def _codec() -> tuple[Callable[[str], Any], Callable[[Any], str]]:
-    """Read JSON, and write it as dlt does; Python writes small fractions in another way."""
+    """Return a JSON reader, and a writer that formats small fractions as dlt does."""
     small = re.compile(r"[0-9][eE]-[0-9]|0\.0000")
     marked = re.compile(r'"\\u001f([-0-9.e]+)\\u001f"')
     encoder = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     def fraction(text: str) -> Any:
         number = float(text)
-        if number == 0 or abs(number) >= 1e-4:  # noqa: PLR2004 - from here on both write the same
+        if number == 0 or abs(number) >= 1e-4:  # noqa: PLR2004 - from here on both formats are equal
             return number
         shown = repr(number).replace("e-0", "e-")
         return (
@@ -93,7 +94,7 @@ def _codec() -> tuple[Callable[[str], Any], Callable[[Any], str]]:
         )
 
     def read(text: str) -> Any:
-        # Looking for a few characters first takes a tenth of the time.
+        # The substring checks take a tenth of the time of the expression.
         may_be_small = "e-" in text or "0.0000" in text or "E-" in text
         if may_be_small and small.search(text):
             return json.loads(text, parse_float=fraction)
@@ -107,34 +108,34 @@ def _codec() -> tuple[Callable[[str], Any], Callable[[Any], str]]:
 
 
 def nested_hashes(tables: Sequence[str], columns: Sequence[str]) -> Mapper:
-    """Work out ids of nested rows in these columns.
+    """Return a mapper that hashes the unhashed ids of nested rows in these columns.
 
-    There they stand as the id of a root row, and for each list on the way the number of its table among
-    `tables` and the position in the list.
+    An unhashed id is the id of the root row, followed for each list on the path by the number of its table
+    in `tables` and the position in the list.
     """
     names = tuple(tables)
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        known: dict[str, str] = {}
+        parents: dict[str, str] = {}
 
-        def finished(chain: str | None) -> str | None:
+        def hashed(chain: str | None) -> str | None:
             if chain is None or ID_SEPARATOR not in chain:
                 return chain
-            above, number, index = chain.rsplit(ID_SEPARATOR, 2)
-            parent = known.get(above)
+            parent_chain, number, index = chain.rsplit(ID_SEPARATOR, 2)
+            parent = parents.get(parent_chain)
             if parent is None:
-                # Rows of one parent stand together: a few of them are worth remembering, all are not.
-                if len(known) > 1_000:  # noqa: PLR2004 - any small number does
-                    known.clear()
-                parent = known[above] = finished(above) or ""
-            told = f"{parent}_{names[int(number)]}_{index}".encode()
-            return base64.b64encode(hashlib.shake_128(told).digest(10)).decode("ascii").rstrip("=")
+                # Rows of one parent are adjacent, so a small cache is enough.
+                if len(parents) > 1_000:  # noqa: PLR2004 - any small number does
+                    parents.clear()
+                parent = parents[parent_chain] = hashed(parent_chain) or ""
+            content = f"{parent}_{names[int(number)]}_{index}".encode()
+            return base64.b64encode(hashlib.shake_128(content).digest(10)).decode("ascii").rstrip("=")
 
         for batch in batches:
             arrays = list(batch.columns)
-            for place in map(batch.schema.get_field_index, columns):
-                ids = [finished(one) for one in arrays[place].to_pylist()]
-                arrays[place] = pa.array(ids, arrays[place].type)
+            for index in map(batch.schema.get_field_index, columns):
+                ids = [hashed(chain) for chain in arrays[index].to_pylist()]
+                arrays[index] = pa.array(ids, arrays[index].type)
             yield pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
     return run

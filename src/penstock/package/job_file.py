@@ -1,4 +1,4 @@
-"""A job file is small: it says where a table's rows are and how to see them as a table."""
+"""Job files: small documents with the folders of a table's rows and the projection that makes the table."""
 
 from __future__ import annotations
 
@@ -34,57 +34,57 @@ _POSITION_SQL = "named_struct('part', {}, 'file', `_metadata`.`file_name`, 'row'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameFileColumn:
-    """A column of the files, and the field of a row that it becomes."""
+    """A column of frame files, and the row field that it becomes."""
 
     column: str
     field: str
     sql_type: str
-    """The type of the field, as Spark SQL writes it; every value of the column fits."""
+    """The type of the field in Spark SQL; every value of the column fits."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for the job file."""
+        """Return plain data for the job file."""
         return asdict(self)
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> FrameFileColumn:
-        """Read what `to_dict` gave."""
+        """Read a document of `to_dict`."""
         return validate_fields(FrameFileColumn(**document))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPart:
-    """Rows of a table that stand in one folder, and how to see them as the table."""
+    """The rows of a table in one folder, and their projection."""
 
     data: DataFolder
     columns: str
-    """The columns that are read, as Spark SQL writes them, so that no job runs to find them in the files."""
+    """The columns to read, in Spark SQL, so that no Spark job has to infer them from the files."""
     projection: Projection
     landed: tuple[FrameFileColumn, ...] = ()
-    """How the columns become a nested dataset, where the files are those that a frame was landed in."""
+    """The columns of frame files, from which the nested dataset is built; empty for other files."""
 
     @property
     def has_timestamps(self) -> bool:
-        """Whether moments are made of it while it is read, for which the zone of the session counts."""
-        return any("TIMESTAMP" in one.sql_type.upper() for one in self.landed)
+        """Whether reading it casts to timestamps, which depends on the time zone of the session."""
+        return any("TIMESTAMP" in column.sql_type.upper() for column in self.landed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for the job file."""
+        """Return plain data for the job file."""
         return {
             "data": self.data.to_dict(),
             "columns": self.columns,
             "projection": self.projection.to_dict(),
-            "landed": [one.to_dict() for one in self.landed],
+            "landed": [column.to_dict() for column in self.landed],
         }
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> JobPart:
-        """Read what `to_dict` gave."""
+        """Read a document of `to_dict`."""
         return validate_fields(
             JobPart(
                 data=DataFolder.from_dict(document["data"]),
                 columns=document["columns"],
                 projection=Projection.from_dict(document["projection"]),
-                landed=tuple(FrameFileColumn.from_dict(one) for one in document["landed"]),
+                landed=tuple(FrameFileColumn.from_dict(column) for column in document["landed"]),
             )
         )
 
@@ -101,20 +101,20 @@ class JobFile:
     package_path: str
     data: DataFolder
     columns: str
-    """The columns that are read, as Spark SQL writes them, so that no job runs to find them in the files."""
+    """The columns to read, in Spark SQL, so that no Spark job has to infer them from the files."""
     projection: Projection
     landed: tuple[FrameFileColumn, ...] = ()
-    """How the columns become a nested dataset, where the files are those that a frame was landed in."""
+    """The columns of frame files, from which the nested dataset is built; empty for other files."""
     more: tuple[JobPart, ...] = ()
-    """Further folders: rows that came in another form, or in another frame."""
+    """Further folders: rows of another format, or of another frame."""
     data_format: str = "parquet"
     rows: int | None = None
     mark: LoadMark | None = None
-    """What a commit of these rows is marked with; None while the package is not sealed."""
+    """The mark of a commit of these rows; None before the package is sealed."""
 
     @property
     def data_path(self) -> str:
-        """The full address of the data folder, the first where there are several."""
+        """The full address of the first data folder."""
         return f"{self.package_path}/{self.data.path}"
 
     @property
@@ -124,46 +124,45 @@ class JobFile:
         return (first, *self.more)
 
     def frame(self, spark: SparkSession, *, position: str | None = None) -> DataFrame:
-        """The table as a lazy frame in the given session; columns that a folder lacks are null there.
+        """Return the table as a lazy frame; columns that a folder lacks are null for its rows.
 
-        The session's time zone has to be UTC: moments without a zone are taken to be. Where a name has
-        `${` in it, the session must not substitute variables.
+        The time zone of the session must be UTC, since timestamps without a zone are in UTC. Where a name
+        contains `${`, the session must not substitute variables.
 
-        With `position` there is a column of that name more: where the root row stands that a row comes from.
-        It orders rows as they stand in the package, it is the same each time, and it tells rows apart that
-        have the same id.
+        `position` names an additional column with the position of the root row in the package. It is
+        deterministic, it orders rows, and it distinguishes rows with the same id.
         """
         zone = spark.conf.get(_TIME_ZONE_CONF) if any(part.has_timestamps for part in self.parts) else "UTC"
         if zone not in _UTC_NAMES:
-            shown = f"moments of {self.name.table_name} would be taken to be in {zone}"
-            raise UsageError(shown, hint=f"set {_TIME_ZONE_CONF} to UTC")
+            problem = f"timestamps of {self.name.table_name} would be read in the time zone {zone}"
+            raise UsageError(problem, hint=f"set {_TIME_ZONE_CONF} to UTC")
         frames = [self._frame(number, part, spark, position) for number, part in enumerate(self.parts)]
-        return reduce(lambda all_, one: all_.unionByName(one, allowMissingColumns=True), frames)
+        return reduce(lambda union, frame: union.unionByName(frame, allowMissingColumns=True), frames)
 
     def _frame(self, part_number: int, part: JobPart, spark: SparkSession, position: str | None) -> DataFrame:
         address = spark_path(f"{self.package_path}/{part.data.path}")
         frame = spark.read.schema(part.columns).format(self.data_format).load(address)
         carried = [quote_name(position)] if position else []
-        placed = [f"{_POSITION_SQL.format(part_number)} AS {quote_name(position)}"] if position else []
+        positions = [f"{_POSITION_SQL.format(part_number)} AS {quote_name(position)}"] if position else []
         if part.landed:
             columns = nested_row_columns(part.landed, load_id=self.load_id, folder=part.data.path)
             check_texts(columns, spark=spark)
-            frame = frame.selectExpr(*columns, *placed)
-        elif placed:
-            frame = frame.selectExpr("*", *placed)
+            frame = frame.selectExpr(*columns, *positions)
+        elif positions:
+            frame = frame.selectExpr("*", *positions)
         steps = projection_steps(part.projection, load_id=self.load_id)
         check_texts(_sql_texts(steps), spark=spark)
         for step in steps:
             rows = frame.where(step.where) if step.where else frame
             frame = rows.selectExpr(*step.columns, *carried)
-        unfinished = part.projection.unhashed_id_columns
-        if unfinished:
+        unhashed = part.projection.unhashed_id_columns
+        if unhashed:
             tables = [level.table for level in part.projection.levels]
-            frame = frame.mapInArrow(nested_hashes(tables, unfinished), frame.schema)
+            frame = frame.mapInArrow(nested_hashes(tables, unhashed), frame.schema)
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of the file, but for its version."""
+        """Return the content of the file, without its version."""
         return {
             "load_id": self.load_id,
             "table": self.name.table_name,
@@ -172,28 +171,27 @@ class JobFile:
             "data_format": self.data_format,
             "rows": self.rows,
             "projection": self.projection.to_dict(),
-            "landed": [one.to_dict() for one in self.landed],
+            "landed": [column.to_dict() for column in self.landed],
             "more": [part.to_dict() for part in self.more],
         }
 
 
 def read_job(path: str, **options: Any) -> JobFile:
-    """Open a job file by its address, wherever its package is. `options` are those of the storage.
+    """Open a job file by its address, as passed to `start_file_load`. `options` are those of the storage.
 
-    Give it what `start_file_load` got: the rows are `read_job(path).frame(spark)`, and a commit that carries
-    `read_job(path).mark` can be told from every other.
+    The rows are `read_job(path).frame(spark)`; a commit with `read_job(path).mark` is identifiable.
     """
     package_path, *job = path.rsplit("/", 2)
     if len(job) != _JOB_PATH_PARTS:
-        raise UsageError(f"{path!r} is no address of a job file", hint="give what start_job() gave")
+        raise UsageError(f"{path!r} is not the address of a job file", hint="pass the result of start_job()")
     return read_job_file(FileStorage(package_path, **options), "/".join(job))
 
 
 def read_job_file(storage: FileStorage, name: str) -> JobFile:
-    """Read the job file `name` of the package that `storage` stands in."""
+    """Read the job file `name` of the package at `storage`."""
     document = read_control(storage, name)
     if document is None:
-        raise PackageDamaged(path=storage.path(name), reason="there is no such job file")
+        raise PackageDamaged(path=storage.path(name), reason="the job file does not exist")
     try:
         return _build_job(storage, name, document)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -211,7 +209,7 @@ def _build_job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> 
             data_format=document["data_format"],
             rows=document["rows"],
             projection=Projection.from_dict(document["projection"]),
-            landed=tuple(FrameFileColumn.from_dict(one) for one in document["landed"]),
+            landed=tuple(FrameFileColumn.from_dict(column) for column in document["landed"]),
             more=tuple(JobPart.from_dict(part) for part in document["more"]),
             mark=read_mark(storage),
         )
@@ -219,11 +217,14 @@ def _build_job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> 
 
 
 def nested_row_columns(columns: Sequence[FrameFileColumn], *, load_id: str, folder: str) -> tuple[str, str]:
-    """SQL for `id` and `row` of each row of the files of a folder; no row has a text.
+    """Return SQL for `id` and `row` of the rows in frame files.
 
-    Field by field, so that a reader of one column reads no other.
+    The struct is built field by field, so that Spark reads only the needed columns.
     """
-    fields = (f"{literal(one.field)}, CAST({quote_name(one.column)} AS {one.sql_type})" for one in columns)
+    fields = (
+        f"{literal(column.field)}, CAST({quote_name(column.column)} AS {column.sql_type})"
+        for column in columns
+    )
     file = f"{literal(f'{folder}/')}, `_metadata`.`file_name`"
     row_id = position_id(load_id, file=file, position="`_metadata`.`row_index`")
     return f"{row_id} AS id", f"named_struct({', '.join(fields)}) AS row"
@@ -236,6 +237,6 @@ def _sql_texts(steps: Iterable[SelectStep]) -> Iterator[str]:
 
 
 def read_mark(storage: FileStorage) -> LoadMark | None:
-    """The slot that the package which `storage` stands in has taken, or None while it has none."""
+    """Return the slot of the package at `storage`; None before it is sealed."""
     sealed = read_control(storage, SEALED_FILE)
     return None if sealed is None else read_record(LoadMark, sealed, path=storage.path(SEALED_FILE))

@@ -1,4 +1,7 @@
-"""The job files of one package and their moves: each is a put that counts, then a delete that tidies."""
+"""The job files of one package and their moves: each is a put that counts, then a delete.
+
+A crash between the two leaves two files of one job. The later state counts.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from penstock.package.local_files import DirEntry
     from penstock.package.storage import FileStorage
 
-# Jobs move along this order: one that moves while folders are listed is seen in both, and never in none.
+# Jobs move in this order: one that moves during the listing is seen twice, and never missed.
 _MOVE_ORDER: Final = (NEW_JOBS, STARTED_JOBS, FAILED_JOBS, COMPLETED_JOBS)
 
 
@@ -48,11 +51,11 @@ class ListedJob:
 
     @property
     def path(self) -> str:
-        """Relative to the package."""
+        """The path relative to the package."""
         return f"{self.state}/{self.name.file_name()}"
 
     def supersedes(self, other: ListedJob) -> bool:
-        """Completed is final; else a later try counts for more, and within a try the later state."""
+        """Return whether this file counts: completed is final, else the later try, then the later state."""
         return self._rank() > other._rank()
 
     def _rank(self) -> tuple[bool, int, int]:
@@ -61,21 +64,21 @@ class ListedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobListing:
-    """Every job once, by its id, and the files that are left over from half-done moves."""
+    """Every job once, by its id, and the stale files of interrupted moves."""
 
     jobs: Mapping[str, ListedJob]
     stale: tuple[ListedJob, ...] = ()
     unknown: tuple[str, ...] = field(default=())
-    """Paths whose names are not those of job files."""
+    """Paths of files that are not job files."""
 
     def in_state(self, *states: TJobState) -> list[ListedJob]:
-        """The jobs in the given states, sorted by file name."""
-        found = (job for job in self.jobs.values() if job.state in states)
-        return sorted(found, key=lambda job: job.name.file_name())
+        """Return the jobs in the given states, sorted by file name."""
+        jobs = (job for job in self.jobs.values() if job.state in states)
+        return sorted(jobs, key=lambda job: job.name.file_name())
 
 
 def merge_listings(listings: Mapping[TJobState, Iterable[DirEntry]]) -> JobListing:
-    """What the four folders of a package say when taken together."""
+    """Merge the listings of the four folders of a package."""
     jobs: dict[str, ListedJob] = {}
     stale: list[ListedJob] = []
     unknown: list[str] = []
@@ -88,63 +91,63 @@ def merge_listings(listings: Mapping[TJobState, Iterable[DirEntry]]) -> JobListi
             except InvalidJobFileName:
                 unknown.append(f"{state}/{entry.name}")
                 continue
-            found = ListedJob(state=state, name=name, size=entry.size, modified=entry.modified)
-            known = jobs.get(name.job_id())
-            if known is None or found.supersedes(known):
-                jobs[name.job_id()] = found
-                stale += [known] if known else []
+            job = ListedJob(state=state, name=name, size=entry.size, modified=entry.modified)
+            other = jobs.get(name.job_id())
+            if other is None or job.supersedes(other):
+                jobs[name.job_id()] = job
+                stale += [other] if other else []
             else:
-                stale.append(found)
+                stale.append(job)
     return JobListing(jobs=jobs, stale=tuple(stale), unknown=tuple(unknown))
 
 
 class JobFolders:
-    """The four folders of a package. Every method may be called again after a crash in the middle of it."""
+    """The four job folders of a package. Every method is idempotent after a crash."""
 
     def __init__(self, storage: FileStorage) -> None:
         self._storage = storage
 
     def list_jobs(self) -> JobListing:
-        """Every job in the one state that counts; four listings, whatever the number of data files."""
+        """List every job in its effective state; four listings, whatever the number of data files."""
         return merge_listings({state: self._storage.entries(state) for state in _MOVE_ORDER})
 
     def repair(self) -> int:
-        """Finish moves that a crash left half done; gives the number of files that were in the way."""
+        """Finish interrupted moves; return the number of deleted files."""
         stale = self.list_jobs().stale
-        for left_over in stale:
-            self._storage.delete(left_over.path)
+        for job in stale:
+            self._storage.delete(job.path)
         return len(stale)
 
     def add(self, file_name: str, content: bytes, state: TJobState = NEW_JOBS) -> str:
-        """Put a job file into a folder; gives its path."""
+        """Put a job file into a folder; return its path."""
         if "/" in file_name:
-            raise InvalidJobFileName(file_name=file_name[:80], reason="there is a folder in it")
+            raise InvalidJobFileName(file_name=file_name[:80], reason="it contains a folder")
         name = ParsedLoadJobFileName.parse(file_name).file_name()
         self._storage.put(f"{state}/{name}", content)
         return f"{state}/{name}"
 
     def start(self, file_name: str) -> str:
-        """From new to started."""
+        """Move a job from new to started."""
         return self._move(_parse_name(file_name), NEW_JOBS, STARTED_JOBS)
 
     def complete(self, file_name: str, result: Mapping[str, Any] | None = None) -> str:
-        """From started to completed; `result` is what the destination said, kept beside the job."""
+        """Move a job from started to completed, with the result of the destination."""
         name = _parse_name(file_name)
-        # What is said about a job that somebody else has completed stays as they said it.
+        # The result of a job that another process has completed must not change.
         if result is not None and self._exists_in(STARTED_JOBS, name):
             self._storage.put(_result_path(name), encode_control(result))
         return self._move(name, STARTED_JOBS, COMPLETED_JOBS)
 
     def retry(self, file_name: str, message: str | None = None, kind: str | None = None) -> str:
-        """From started to new, under a name that counts one try more."""
+        """Move a job from started to new, under a name with one more try."""
         return self._requeue(_parse_name(file_name), STARTED_JOBS, message, kind)
 
     def retry_failed(self, file_name: str) -> str:
-        """From failed to new, under a name that counts one try more."""
+        """Move a job from failed to new, under a name with one more try."""
         return self._requeue(_parse_name(file_name), FAILED_JOBS, None, None)
 
     def fail(self, file_name: str, message: str | None = None) -> str:
-        """From started to failed, with the message beside it."""
+        """Move a job from started to failed, with its message."""
         name = _parse_name(file_name)
         if self._exists_in(STARTED_JOBS, name):
             self._storage.put(
@@ -153,7 +156,7 @@ class JobFolders:
         return self._move(name, STARTED_JOBS, FAILED_JOBS)
 
     def failed_message(self, name: ParsedLoadJobFileName) -> str | None:
-        """Why the job failed, or why its last try did; None when nobody said."""
+        """Return the message of the last failed try, if any."""
         for path in (f"{FAILED_JOBS}/{name.file_name()}{EXCEPTION_SUFFIX}", _exception_path(name)):
             content = self._storage.read(path)
             if content is not None:
@@ -161,20 +164,20 @@ class JobFolders:
         return None
 
     def result(self, name: ParsedLoadJobFileName) -> dict[str, Any] | None:
-        """What the destination said when the job was completed."""
+        """Return the result of a completed job."""
         return read_control(self._storage, _result_path(name))
 
     def remove_completed(self) -> None:
-        """Delete completed jobs, all of them or none: a package with failed jobs keeps them.
+        """Delete completed jobs, unless the package has failed jobs.
 
-        What half-done moves have left goes first: a file of a completed job would come back to life.
+        Stale files go first: one of a completed job would make it pending again.
         """
         if not self.list_jobs().in_state(FAILED_JOBS):
             self.repair()
             self._storage.delete(COMPLETED_JOBS)
 
     def list_failed(self, *, load_id: str, completed: bool) -> list[ListedJob]:
-        """The failed jobs of a package that is finished."""
+        """List the failed jobs of a finished package."""
         if not completed:
             raise LoadPackageNotCompleted(load_id=load_id)
         return self.list_jobs().in_state(FAILED_JOBS)
@@ -182,13 +185,13 @@ class JobFolders:
     def _requeue(
         self, name: ParsedLoadJobFileName, source: TJobState, message: str | None, kind: str | None
     ) -> str:
-        # A name that could not be read back would lose the job.
-        again = _parse_name(name.with_retry().file_name())
+        # A name that cannot be parsed would lose the job.
+        retry_name = _parse_name(name.with_retry().file_name())
         if message is not None and self._exists_in(source, name):
             text = f"retry: {kind or 'transient'}\n{message}"
-            self._storage.put(_exception_path(again), _encode_message(text))
-        self._move_as(name, source, again, NEW_JOBS)
-        return again.file_name()
+            self._storage.put(_exception_path(retry_name), _encode_message(text))
+        self._move_as(name, source, retry_name, NEW_JOBS)
+        return retry_name.file_name()
 
     def _exists_in(self, state: TJobState, name: ParsedLoadJobFileName) -> bool:
         return self._storage.exists(f"{state}/{name.file_name()}")
@@ -204,7 +207,7 @@ class JobFolders:
         target: TJobState,
     ) -> str:
         old, new = f"{source}/{name.file_name()}", f"{target}/{new_name.file_name()}"
-        # A move that somebody else has made, or a half-done one of ours, is done and no error.
+        # A move that another process, or an interrupted call, has made is not an error.
         if not self._storage.move(old, new) and not self._storage.exists(new):
             raise JobNotFound(path=self._storage.path(old))
         return new
@@ -215,7 +218,7 @@ def _parse_name(file_name: str) -> ParsedLoadJobFileName:
 
 
 def _encode_message(message: str) -> bytes:
-    """Messages come from anywhere: half a character in one must not keep a job from failing."""
+    """Encode a message from third-party code, which may contain lone surrogates."""
     return message.encode(errors="backslashreplace")
 
 

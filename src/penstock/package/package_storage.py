@@ -1,4 +1,4 @@
-"""The packages below one address, as their reference page describes them."""
+"""The load packages below one address, with the interface of dlt's `PackageStorage`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _PENDING_STATUSES: Final[frozenset[TLoadPackageStatus]] = frozenset(("extracted"
 class PackageStorage:
     """Manages the load packages below `storage`.
 
-    Packages stay where they are: their status is a marker in them. `initial_state` is the status of the
-    packages that `create_package` makes here and that `list_packages` lists.
+    A package never moves: its status is a marker in it. `initial_state` is the status of the packages that
+    `create_package` creates and `list_packages` lists.
 
     >>> storage = PackageStorage(FileStorage("memory://packages"), "new")
     >>> storage.create_package("1794700870.5")
@@ -44,7 +44,7 @@ class PackageStorage:
     SCHEMA_FILE_NAME: Final = layout.SCHEMA_FILE
     SCHEMA_UPDATES_FILE_NAME: Final = layout.SCHEMA_UPDATES_FILE
     APPLIED_SCHEMA_UPDATES_FILE_NAME: Final = layout.APPLIED_SCHEMA_UPDATES_FILE
-    """updates applied to the destination"""
+    """Updates applied to the destination."""
     PACKAGE_COMPLETED_FILE_NAME: Final = layout.COMPLETED_FILE
     LOAD_PACKAGE_STATE_FILE_NAME: Final = layout.STATE_FILE
 
@@ -53,20 +53,20 @@ class PackageStorage:
         self.initial_state = initial_state
 
     def package(self, load_id: str) -> Package:
-        """The package with that id, there or not yet."""
+        """Return the package with that id, which need not exist."""
         return Package(self.storage.subfolder(check_load_id(load_id)), load_id)
 
     def list_packages(self) -> Sequence[str]:
-        """List the load ids of the packages that have this storage's status, earliest first.
+        """List the load ids of the packages with this storage's status, earliest first.
 
-        Ids are sorted as text; a clock's ids sort by time.
+        Ids are sorted as text, which for generated ids is by time.
         """
         finished, others = self._split_by_finished()
         if self.initial_state in FINISHED_STATUSES:
             return sorted([*finished, *self._completed_among(others)])
-        found = [name for name in others if self.package(name).status == self.initial_state]
-        # On a disk an empty folder may be left of a package that was being deleted.
-        return [name for name in found if self.initial_state != "new" or self.package(name).exists()]
+        names = [name for name in others if self.package(name).status == self.initial_state]
+        # On a disk an interrupted delete may leave an empty folder.
+        return [name for name in names if self.initial_state != "new" or self.package(name).exists()]
 
     def list_pending_packages(self) -> Sequence[str]:
         """List the load ids of packages that are extracted or normalized and not finished, earliest first."""
@@ -75,38 +75,38 @@ class PackageStorage:
         ]
 
     def newest_load_id(self) -> str | None:
-        """The last id of all packages here, whatever their status."""
+        """Return the highest load id, of any status."""
         return max((name for names in self._split_by_finished() for name in names), default=None)
 
     def list_unrecorded_packages(self) -> Sequence[str]:
-        """Finished packages that nobody has tidied yet."""
+        """List the load ids of finished packages that are not recorded as finished."""
         return self._completed_among(self._split_by_finished()[1])
 
     def list_new_jobs(self, load_id: str) -> Sequence[str]:
-        """The paths of jobs that wait, relative to this storage."""
+        """List the paths of new jobs, relative to this storage."""
         return self._job_paths(load_id, layout.NEW_JOBS)
 
     def list_started_jobs(self, load_id: str) -> Sequence[str]:
-        """The paths of jobs that were begun, relative to this storage."""
+        """List the paths of started jobs, relative to this storage."""
         return self._job_paths(load_id, layout.STARTED_JOBS)
 
     def list_failed_jobs(self, load_id: str) -> Sequence[str]:
-        """The paths of jobs that failed, relative to this storage."""
+        """List the paths of failed jobs, relative to this storage."""
         return self._job_paths(load_id, layout.FAILED_JOBS)
 
     def list_completed_jobs(self, load_id: str) -> Sequence[str]:
-        """The paths of jobs that are done, relative to this storage."""
+        """List the paths of completed jobs, relative to this storage."""
         return self._job_paths(load_id, layout.COMPLETED_JOBS)
 
     def list_all_jobs_with_states(self, load_id: str) -> Sequence[tuple[TJobState, ParsedLoadJobFileName]]:
-        """Every job once, with the state that counts."""
+        """List every job once, with its effective state."""
         jobs = self.package(load_id).require_exists().jobs.list_jobs().jobs.values()
         return [(job.state, job.name) for job in jobs]
 
     def list_job_with_states_for_table(
         self, load_id: str, table_name: str
     ) -> Sequence[tuple[TJobState, ParsedLoadJobFileName]]:
-        """Every job of one table."""
+        """List the jobs of one table, with their states."""
         jobs = self.list_all_jobs_with_states(load_id)
         return [(state, name) for state, name in jobs if name.table_name == table_name]
 
@@ -124,20 +124,20 @@ class PackageStorage:
         ParsedLoadJobFileName.parse(name)
         package = self.package(load_id).require_exists()
         content = source.read(name)
-        # Gone from there and standing here: an earlier call was stopped after its move.
+        # Missing there but imported: an earlier call was interrupted before its delete.
         if content is None and not package.store.exists(f"{job_state}/{name}"):
-            raise UsageError(f"there is no job file at {job_file_path}", hint="write it before importing it")
+            raise UsageError(f"no job file exists at {job_file_path}", hint="write it before importing it")
         if content is not None:
             package.jobs.add(name, content, job_state)
             source.delete(name)
 
     def start_job(self, load_id: str, file_name: str) -> str:
-        """From new to started. Gives the full address, which is what a destination is handed."""
+        """Move a job from new to started; return its full address, for the destination."""
         package = self.package(load_id)
         return package.store.path(package.jobs.start(file_name))
 
     def complete_job(self, load_id: str, file_name: str, result: Mapping[str, Any] | None = None) -> str:
-        """From started to completed, with what the destination said; gives the full address."""
+        """Move a job from started to completed, with its result; return the full address."""
         package = self.package(load_id)
         return package.store.path(package.jobs.complete(file_name, result))
 
@@ -148,30 +148,30 @@ class PackageStorage:
         failed_message: str | None = None,
         exception_type: str | None = None,
     ) -> str:
-        """From started to new with one try more; gives the new file name."""
+        """Move a job from started to new with one more try; return the new file name."""
         return self.package(load_id).jobs.retry(file_name, failed_message, exception_type)
 
     def retry_failed_job(self, load_id: str, file_name: str) -> str:
-        """From failed to new with one try more; gives the new file name."""
+        """Move a job from failed to new with one more try; return the new file name."""
         return self.package(load_id).jobs.retry_failed(file_name)
 
     def fail_job(self, load_id: str, file_name: str, failed_message: str | None = None) -> str:
-        """From started to failed, with the message beside it; gives the full address."""
+        """Move a job from started to failed, with its message; return the full address."""
         package = self.package(load_id)
         return package.store.path(package.jobs.fail(file_name, failed_message))
 
     def completed_results(self, load_id: str) -> dict[str, dict[str, Any]]:
-        """What the destination said about each completed job, by job id."""
+        """Return the results of completed jobs, by job id."""
         jobs = self.package(load_id).jobs
-        found = {
+        results = {
             job.name.job_id(): jobs.result(job.name) for job in jobs.list_jobs().in_state("completed_jobs")
         }
-        return {job_id: result for job_id, result in found.items() if result is not None}
+        return {job_id: result for job_id, result in results.items() if result is not None}
 
     def create_package(
         self, load_id: str, initial_state: TLoadPackageState | None = None, schema: Schema | None = None
     ) -> None:
-        """Make a package with the status of this storage."""
+        """Create a package with the status of this storage."""
         package = self.package(load_id)
         package.create(initial_state)
         if schema is not None:
@@ -185,22 +185,22 @@ class PackageStorage:
             package.complete(self.initial_state)
 
     def complete_loading_package(self, load_id: str, load_state: TLoadPackageStatus) -> str:
-        """Finish a package with a marker that says `load_state`; gives the package's path.
+        """Finish a package with the status `load_state`; return its path.
 
-        Its data stays until `Packages.tidy` applies the retention.
+        Its data is kept until `Packages.apply_retention`.
         """
         return self.package(load_id).require_exists().complete(load_state, exist_ok=False)
 
     def record_finished(self, load_id: str) -> None:
-        """Keep the finished apart, so that nobody looks into them to find those that are not."""
+        """Record a finished package, so that searches for pending ones skip its folder."""
         self.storage.put(f"{_FINISHED_FOLDER}/{check_load_id(load_id)}", b"")
 
     def is_package_completed(self, load_id: str) -> bool:
-        """Whether the last marker is there."""
+        """Return whether the package is finished."""
         return self.package(load_id).final_status() is not None
 
     def remove_completed_jobs(self, load_id: str) -> None:
-        """Delete completed jobs. If the package has failed jobs, nothing gets deleted."""
+        """Delete completed jobs, unless the package has failed jobs."""
         self.package(load_id).require_exists().jobs.remove_completed()
 
     def delete_package(self, load_id: str, not_exists_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - dlt's signature
@@ -212,53 +212,53 @@ class PackageStorage:
         self.storage.delete(f"{_FINISHED_FOLDER}/{load_id}")
 
     def schema_name(self, load_id: str) -> str:
-        """The name of the package's schema."""
+        """Return the name of the package's schema."""
         return cast("str", self.package(load_id).require_exists().schema()["name"])
 
     def load_schema(self, load_id: str) -> Schema:
-        """The package's schema."""
+        """Return the package's schema."""
         return read_schema(self.package(load_id).require_exists())
 
     def save_schema(self, load_id: str, schema: Schema) -> None:
-        """Keep the package's schema."""
+        """Write the package's schema."""
         self.package(load_id).require_exists().save_schema(dict(schema.to_dict()))
 
     def save_schema_updates(self, load_id: str, schema_update: Mapping[str, Any]) -> None:
-        """Keep the tables that the destination must change for this package."""
+        """Write the tables that the destination must change for this package."""
         self.package(load_id).require_exists().save_schema_updates(schema_update)
 
     def get_load_package_info(self, load_id: str) -> LoadPackageInfo:
-        """All there is to know about a package: status, schema, jobs and their states."""
+        """Describe a package: status, schema, jobs and their states."""
         return describe_package(self.package(load_id).require_exists())
 
     def get_load_package_jobs(self, load_id: str) -> Mapping[TJobState, Sequence[ParsedLoadJobFileName]]:
-        """The names of all jobs by state."""
-        found = self.package(load_id).require_exists().jobs.list_jobs()
-        return {state: [job.name for job in found.in_state(state)] for state in layout.JOB_STATES}
+        """Return the names of all jobs, by state."""
+        listing = self.package(load_id).require_exists().jobs.list_jobs()
+        return {state: [job.name for job in listing.in_state(state)] for state in layout.JOB_STATES}
 
     def get_job_failed_message(self, load_id: str, job: ParsedLoadJobFileName) -> str | None:
-        """Why a job failed."""
+        """Return the message of a failed job."""
         return self.package(load_id).jobs.failed_message(job)
 
     def cancel(self, load_id: str) -> None:
-        """Tell everybody who works on the package to stop."""
+        """Cancel a package: processes that work on it stop at their next check."""
         self.package(load_id).require_exists().cancel()
 
     def raise_if_cancelled(self, load_id: str) -> None:
-        """Stop here if the package was cancelled."""
+        """Raise `LoadPackageCancelled` if the package was cancelled."""
         self.package(load_id).raise_if_cancelled()
 
     def get_load_package_state(self, load_id: str) -> TLoadPackageState:
-        """The package's own state."""
+        """Return the state of a package."""
         return self.package(load_id).require_exists().state()
 
     def save_load_package_state(self, load_id: str, state: TLoadPackageState) -> None:
-        """Write the package's own state."""
+        """Write the state of a package."""
         self.package(load_id).require_exists().save_state(state)
 
     @staticmethod
     def is_package_partially_loaded(package_info: LoadPackageInfo) -> bool:
-        """Whether a package that is not finished has jobs that are not new, or a finished one has both."""
+        """Return whether some jobs ran: of a finished package not all, of a pending one any."""
         count = {state: len(jobs) for state, jobs in package_info.jobs.items()}
         if package_info.state in FINISHED_STATUSES:
             done = count.get("completed_jobs", 0)
@@ -269,29 +269,30 @@ class PackageStorage:
     def build_job_file_name(
         table_name: str, file_id: str, retry_count: int = 0, *, loader_file_format: str = "reference"
     ) -> str:
-        """The name of a job file; one that could not be read back is refused."""
+        """Return the name of a job file; refuse one that cannot be parsed."""
         name = ParsedLoadJobFileName(table_name, file_id, retry_count, loader_file_format).file_name()
         if "/" in name:
-            raise InvalidJobFileName(file_name=name[:80], reason="there is a folder in it")
+            raise InvalidJobFileName(file_name=name[:80], reason="it contains a folder")
         return ParsedLoadJobFileName.parse(name).file_name()
 
     @staticmethod
     def filter_jobs_for_table(all_jobs: Iterable[LoadJobInfo], table_name: str) -> Sequence[LoadJobInfo]:
-        """The jobs of one table."""
+        """Return the jobs of one table."""
         return [job for job in all_jobs if job.job_file_info.table_name == table_name]
 
     def _split_by_finished(self) -> tuple[list[str], list[str]]:
-        """The packages that are noted as finished, and the others: two listings."""
-        noted = set(self.storage.names(_FINISHED_FOLDER))
-        found = self.storage.entries("")
-        names = [entry.name for entry in found if entry.is_folder and is_load_id(entry.name)]
-        return [name for name in names if name in noted], [name for name in names if name not in noted]
+        """Return the packages recorded as finished, and the others: two listings."""
+        finished = set(self.storage.names(_FINISHED_FOLDER))
+        entries = self.storage.entries("")
+        names = [entry.name for entry in entries if entry.is_folder and is_load_id(entry.name)]
+        return [name for name in names if name in finished], [name for name in names if name not in finished]
 
     def _locate_file(self, path: str) -> tuple[FileStorage, str]:
-        """Where a file stands, by this storage's connection if it is of the same kind, and its name there."""
+        """Return the storage of a file, with this connection if the protocol is the same, and its name."""
         folder, _, name = path.replace("\\", "/").rpartition("/")
-        here, there = (split_protocol(address)[0] for address in (self.storage.root, folder))
-        return self.storage.with_root(folder or ".") if here == there else FileStorage(folder or "."), name
+        if split_protocol(self.storage.root)[0] == split_protocol(folder)[0]:
+            return self.storage.with_root(folder or "."), name
+        return FileStorage(folder or "."), name
 
     def _completed_among(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self.package(name).final_status() is not None]

@@ -207,14 +207,14 @@ def test_a_name_that_leads_out_of_a_storage_is_refused_everywhere(
 @pytest.mark.parametrize(
     ("path", "error", "says"),
     [
-        ("", UsageError, "is no address of a job file"),
-        (NAME, UsageError, "is no address of a job file"),
-        (f"new_jobs/{NAME}", UsageError, "is no address of a job file"),
+        ("", UsageError, "is not the address of a job file"),
+        (NAME, UsageError, "is not the address of a job file"),
+        (f"new_jobs/{NAME}", UsageError, "is not the address of a job file"),
         (f"p/../{NAME}", UnsafePath, "leads out"),
         (f"p//{NAME}", UnsafePath, "leads out"),
         ("p/new_jobs/", UnsafePath, "leads out"),
         (f"p/new_jobs/{NAME}\0", UnsafePath, "control character"),
-        (f"p/new_jobs/{NAME}", PackageDamaged, "there is no such job file"),
+        (f"p/new_jobs/{NAME}", PackageDamaged, "the job file does not exist"),
     ],
     ids=ascii,
 )
@@ -304,8 +304,8 @@ def test_a_package_whose_mark_points_to_no_slot_of_its_own_is_damaged_and_kept(
 
 
 IMPORTS: dict[str, tuple[str, type[PenstockError], str]] = {
-    "not_there": (f"in/{NAME}", UsageError, "there is no job file at"),
-    "no_folder": (f"nowhere/{NAME}", UsageError, "there is no job file at"),
+    "not_there": (f"in/{NAME}", UsageError, "no job file exists at"),
+    "no_folder": (f"nowhere/{NAME}", UsageError, "no job file exists at"),
     "no_job_name": ("in/rows.parquet", InvalidJobFileName, "2 parts"),
     "not_there_and_no_name": ("in/missing", InvalidJobFileName, "1 parts"),
     "folder": ("in/", InvalidJobFileName, "1 parts"),
