@@ -223,7 +223,7 @@ def test_options_that_plain_files_cannot_support_are_refused_before_a_row_is_wri
 
     pipeline = files.run([{"id": 1}])
     with (
-        pytest.raises(UsageError, match="no table here that a statement can change"),
+        pytest.raises(UsageError, match="no table that a statement can change"),
         pipeline.sql_client() as sql,
     ):
         sql.execute_sql("DELETE FROM items")

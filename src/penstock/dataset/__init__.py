@@ -1,6 +1,6 @@
-"""Reading what was loaded.
+"""Reads of loaded data.
 
-Takes:   an opened destination and the user's session.
-Gives:   tables as Spark, pandas or Arrow frames, system tables included.
-Touches: package, spark, interfaces, errors.
+Input:   an opened destination and the user's session.
+Output:  tables as Spark, pandas or Arrow frames, with the system tables.
+Imports: package, spark, interfaces, schema, errors.
 """

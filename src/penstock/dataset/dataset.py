@@ -1,4 +1,4 @@
-"""A dataset: the tables of one pipeline or of several, by name, as complete loads left them."""
+"""The dataset: the tables of one or several pipelines by name, with the data of complete loads."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _MAX_PARALLEL_COUNTS: Final = 4
 class Dataset:
     """Tables by name: `dataset["items"].df()`, `dataset.items.spark()`, `dataset("SELECT …").fetchall()`.
 
-    A dataset shows one moment, that of the first look: all tables of every load that was complete then, and
-    nothing of a load that was not. Open another one to see what was loaded since.
+    A dataset is a snapshot, taken at the first read: it has all tables of every load that was complete then,
+    and nothing of an incomplete load. Open another one to see later loads.
     """
 
     def __init__(self, source: DatasetSource, *, name: str, consistent: bool = True) -> None:
@@ -49,58 +49,58 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """How the dataset is called."""
+        """The name of the dataset."""
         return self.dataset_name
 
     @property
     def tables(self) -> list[str]:
-        """The names of all tables: data first, then those with which the loads are kept track of."""
+        """The names of all tables: data tables first, then system tables."""
         return [*self._view.data_tables(), *self._view.system_tables()]
 
     @property
     def schemas(self) -> dict[str, Schema]:
-        """The schemas as the last complete loads left them, by name."""
+        """The schemas of the last complete loads, by name."""
         return self._view.schemas()
 
     @property
     def schema(self) -> Schema | None:
-        """The schema that was loaded first; None before the first load."""
+        """The first schema that was loaded; None before the first load."""
         return next(iter(self.schemas.values()), None)
 
     def table(self, table_name: str, *, load_ids: Collection[str] | None = None) -> Relation:
-        """One table; with `load_ids` only the rows of these loads, where rows name their load."""
+        """Return a table; with `load_ids` only the rows of these loads, for tables with a load id column."""
         if table_name not in self.tables:
             raise TableNotFound(table=table_name, schema=self.name)
-        found = Relation(table_name, self._view, (table_name,), lambda: self._view.read(table_name))
-        return found if load_ids is None else found.from_loads(load_ids)
+        relation = Relation(table_name, self._view, (table_name,), lambda: self._view.read(table_name))
+        return relation if load_ids is None else relation.from_loads(load_ids)
 
     def __getitem__(self, name: str) -> Relation:
         return self.table(name)
 
     def __getattr__(self, name: str) -> Relation:
-        # Python itself asks for many names with underscores around them; none of them is a table.
+        # Python looks up many dunder names; none of them is a table.
         if name.startswith("__") or "_view" not in self.__dict__:
             raise AttributeError(name)
         try:
             return self.table(name)
         except TableNotFound as error:
-            raise AttributeError(f"{error.message}, and datasets have no such attribute") from error
+            raise AttributeError(f"{error.message}, and a dataset has no such attribute") from error
 
     def query(self, query: str, *args: Any, **named: Any) -> Relation:
-        """Rows that Spark SQL makes of the tables, by their bare names.
+        """Return the rows of a Spark SQL query over the tables, by their bare names.
 
-        Values go where `%s` or `%(name)s` stands; the engine puts them there. Names that are no tables of the
-        dataset mean what they mean in the session: own tables and views can be joined.
+        `%s` and `%(name)s` are placeholders for values, which the engine binds. Other names resolve in the
+        session, so its tables and views can be joined.
         """
         if not is_query(query):
             raise UsageError(
-                "a dataset is only read", hint="change tables with pipeline.sql_client(), or by loading them"
+                "a dataset is read-only", hint="change tables with pipeline.sql_client(), or by loading them"
             )
         tables = self.tables
         used = mentioned_tables(query, tables)
         text = escape_braces(without_dataset_name(query, self.name, tables))
-        asked = bind_values(text, args, named, placeholder=frame_placeholder)
-        return Relation("query", self._view, tuple(used), lambda: self._run_query(asked, used))
+        statement = bind_values(text, args, named, placeholder=frame_placeholder)
+        return Relation("query", self._view, tuple(used), lambda: self._run_query(statement, used))
 
     __call__ = query
 
@@ -112,7 +112,7 @@ class Dataset:
         table_names: Collection[str] | None = None,
         load_id: str | None = None,
     ) -> dict[str, int]:
-        """Rows of every table, by name; with `load_id` rows of that load, in tables whose rows name it."""
+        """Count the rows of each table; with `load_id` those of that load, where rows have a load id."""
         names = list(table_names) if table_names is not None else []
         if table_names is None and data_tables:
             names += self._view.data_tables()
@@ -120,30 +120,32 @@ class Dataset:
             names += self._view.system_tables()
         relations = [self.table(name) for name in names]
         if load_id is not None:
-            relations = [one.from_loads([load_id]) for one in relations if "_dlt_load_id" in one.columns]
+            relations = [
+                relation.from_loads([load_id]) for relation in relations if "_dlt_load_id" in relation.columns
+            ]
         with ThreadPoolExecutor(_MAX_PARALLEL_COUNTS, thread_name_prefix="penstock-read") as threads:
-            counts = [threads.submit(copy_context().run, one.count) for one in relations]
-            return {one.name: count.result() for one, count in zip(relations, counts, strict=True)}
+            counts = [threads.submit(copy_context().run, relation.count) for relation in relations]
+            return {relation.name: count.result() for relation, count in zip(relations, counts, strict=True)}
 
     def loads_table(self) -> Relation:
-        """The complete loads."""
+        """Return the table of complete loads."""
         return self.table(LOADS_TABLE)
 
     def load_ids(self, schema_name: str | None = None) -> list[str]:
-        """The ids of the complete loads, oldest first: of all, or of one schema."""
+        """Return the ids of the complete loads, oldest first: of all schemas, or of one."""
         loads = self._view.loads
         return [load.load_id for load in loads if schema_name in {None, load.schema_name}]
 
     def latest_load_id(self, schema_name: str | None = None) -> str | None:
-        """The id of the last complete load; None before the first."""
+        """Return the id of the last complete load; None before the first."""
         return next(reversed(self.load_ids(schema_name)), None)
 
     def is_same_dataset(self, other: Dataset) -> bool:
-        """Whether both read the tables of one place."""
+        """Return whether both read the tables of the same location."""
         return self._source.location == other._source.location
 
     def close(self) -> None:
-        """Let go of sessions that were made to look at the tables; a server holds them until then."""
+        """Close the sessions that were opened to inspect the tables; a server holds them until then."""
         self._view.close()
 
     def __enter__(self) -> Dataset:
@@ -155,11 +157,11 @@ class Dataset:
         self.close()
 
     def _run_query(self, statement: BoundStatement, tables: Sequence[str]) -> DataFrame:
-        text, places = with_table_frames(statement.text, tables)
-        frames: dict[str, Any] = {place: self._view.read(table) for place, table in places.items()}
+        text, table_frames = with_table_frames(statement.text, tables)
+        frames: dict[str, Any] = {name: self._view.read(table) for name, table in table_frames.items()}
         spark = self._view.spark
-        # Not by markers of the engine: parsers of extensions, Delta's among them, may leave them unbound. The
-        # row has no source, so what Spark runs has plain values in its place.
+        # Not by the engine's parameters: parsers of extensions, such as Delta's, may leave them unbound. The
+        # optimizer replaces this one-row frame by its values.
         values = [F.lit(value).alias(name) for name, value in statement.values.items()]
         frames[VALUES_FRAME] = spark.sql("SELECT 1").select(*values)
         return spark.sql(text, **frames)

@@ -1,4 +1,4 @@
-"""SQL texts as users write them: which tables they name, and where values go. Nothing is put into a text."""
+"""SQL texts of users: their tables and their placeholders. Values are bound, never inserted into a text."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _QUERY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class BoundStatement:
-    """A text with places for values, and the values by the names of their places."""
+    """A text with named placeholders, and the values by these names."""
 
     text: str
     values: dict[str, Any]
 
 
 def engine_placeholder(name: str) -> str:
-    """The marker of Spark SQL for a value with a name."""
+    """Return the named parameter of Spark SQL."""
     return f":{name}"
 
 
 def frame_placeholder(name: str) -> str:
-    """A value out of a frame with one row, which is given to Spark beside the text."""
+    """Return a subquery for a value in a frame with one row, which Spark gets beside the text."""
     return f"(SELECT {quote_name(name)} FROM {{{VALUES_FRAME}}})"
 
 
@@ -53,7 +53,7 @@ def bind_values(
     *,
     placeholder: Callable[[str], str] = engine_placeholder,
 ) -> BoundStatement:
-    """Turn `%s` and `%(name)s` into places for values; without values the text stays as it is.
+    """Replace `%s` and `%(name)s` by placeholders; without values return the text unchanged.
 
     >>> bind_values("SELECT * FROM t WHERE id = %s AND name LIKE 'a%%'", [7])
     BoundStatement(text="SELECT * FROM t WHERE id = :value_0 AND name LIKE 'a%'", values={'value_0': 7})
@@ -62,33 +62,33 @@ def bind_values(
         return BoundStatement(text, {})
     if values and named:
         raise UsageError(
-            "a query has values by place and by name", hint="use %s for all, or %(name)s for all"
+            "the query has positional and named values", hint="use %s for all, or %(name)s for all"
         )
-    asked: list[str] = []
+    names: list[str] = []
 
-    def placed(found: re.Match[str]) -> str:
-        if found[0] == "%%":
+    def substitute(match: re.Match[str]) -> str:
+        if match[0] == "%%":
             return "%"
-        asked.append(found[1] or f"value_{len(asked)}")
-        return placeholder(asked[-1])
+        names.append(match[1] or f"value_{len(names)}")
+        return placeholder(names[-1])
 
-    # Every second piece is quoted: there a percent sign is only ever a percent sign.
+    # Every second piece is quoted: a percent sign in it is literal.
     pieces = [
-        piece.replace("%%", "%") if number % 2 else _MARKER.sub(placed, piece)
+        piece.replace("%%", "%") if number % 2 else _MARKER.sub(substitute, piece)
         for number, piece in enumerate(_QUOTED.split(text))
     ]
-    given = dict(named or {f"value_{number}": value for number, value in enumerate(values)})
-    missing, left = [name for name in asked if name not in given], given.keys() - set(asked)
-    if missing or (values and left):
+    by_name = dict(named or {f"value_{number}": value for number, value in enumerate(values)})
+    missing, unused = [name for name in names if name not in by_name], by_name.keys() - set(names)
+    if missing or (values and unused):
         raise UsageError(
-            f"the query has {len(asked)} places for {len(given)} values",
-            hint="put one %s for each value, or %(name)s with values by name; a percent sign is written %%",
+            f"the query has {len(names)} placeholders for {len(by_name)} values",
+            hint="write one %s for each value, or %(name)s for named values; escape a percent sign as %%",
         )
-    return BoundStatement("".join(pieces), given)
+    return BoundStatement("".join(pieces), by_name)
 
 
 def is_query(text: str) -> bool:
-    r"""Whether a text asks for rows, and changes nothing.
+    r"""Return whether a text is a query, which changes nothing.
 
     >>> is_query("-- all of them\n(SELECT 1)"), is_query("DELETE FROM t")
     (True, False)
@@ -97,7 +97,7 @@ def is_query(text: str) -> bool:
 
 
 def mentioned_tables(text: str, tables: Iterable[str]) -> list[str]:
-    """The tables whose names stand in a text: those that it reads, and seldom one that it does not.
+    """Return the tables whose names occur in a text: all that it reads, and rarely one that it does not.
 
     >>> query = "SELECT * FROM Orders JOIN `order lines` USING (id)"
     >>> mentioned_tables(query, ["orders", "order lines", "lines"])
@@ -107,43 +107,43 @@ def mentioned_tables(text: str, tables: Iterable[str]) -> list[str]:
 
 
 def without_dataset_name(text: str, dataset: str, tables: Iterable[str]) -> str:
-    """The text with the dataset's name taken away from before its tables.
+    """Return the text without the dataset's name before its tables.
 
     >>> without_dataset_name("SELECT 'demo.items' FROM demo.items", "demo", ["items"])
     "SELECT 'demo.items' FROM items"
     """
     known = {name.casefold() for name in tables}
 
-    def shorter(found: re.Match[str]) -> str:
-        parts = re.findall(_NAME, found["path"] or "")
+    def strip_dataset(match: re.Match[str]) -> str:
+        parts = re.findall(_NAME, match["path"] or "")
         names = [part.strip("`").casefold() for part in parts[:2]]
-        if len(names) == len(parts[:2]) > 1 and names[0] == dataset.casefold() and names[1] in known:
+        if len(names) > 1 and names[0] == dataset.casefold() and names[1] in known:
             return ".".join(parts[1:])
-        return found[0]
+        return match[0]
 
-    return _PATH.sub(shorter, text)
+    return _PATH.sub(strip_dataset, text)
 
 
 def with_table_frames(text: str, tables: Sequence[str]) -> tuple[str, dict[str, str]]:
-    r"""A query in which names of tables mean frames: its text, and the table for each place of a frame.
+    r"""Return a query in which names of tables refer to frames, and the table of each frame.
 
-    The frames are given to Spark beside the text, so no view is left in anybody's session. Names of the query
-    itself win over those of tables, as they do in SQL.
+    Spark gets the frames beside the text, so no view is created in the session. Names in the query take
+    precedence over those of tables, as in SQL.
 
     >>> with_table_frames("SELECT id FROM items", ["items"])
     ('WITH `items` AS (SELECT * FROM {table_0}) (\nSELECT id FROM items\n)', {'table_0': 'items'})
     """
-    places = {f"table_{number}": name for number, name in enumerate(tables)}
-    if not places:
+    frames = {f"table_{number}": name for number, name in enumerate(tables)}
+    if not frames:
         return text, {}
-    frames = ", ".join(
-        f"{escape_braces(quote_name(name))} AS (SELECT * FROM {{{place}}})" for place, name in places.items()
+    definitions = ", ".join(
+        f"{escape_braces(quote_name(name))} AS (SELECT * FROM {{{frame}}})" for frame, name in frames.items()
     )
-    return f"WITH {frames} (\n{text}\n)", places
+    return f"WITH {definitions} (\n{text}\n)", frames
 
 
 def escape_braces(text: str) -> str:
-    """The text of a query, of which nothing is a place for a frame yet: braces are doubled.
+    """Return the text of a query with its braces doubled, so that none of them is a placeholder of a frame.
 
     >>> escape_braces("SELECT '{a}';")
     "SELECT '{{a}}'"
@@ -156,34 +156,38 @@ _DML = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:DELETE|UPDATE|INSERT|MERGE)\b
 
 
 def resolve_tables(text: str, *, dataset: str, tables: Mapping[str, str]) -> str:
-    """A statement in which tables of the dataset are called what they are called in SQL.
+    """Return a statement that changes tables, with the tables of the dataset replaced by their SQL names.
 
     >>> tables = {"items": "delta.`s3a://b/items`"}
     >>> resolve_tables("DELETE FROM items WHERE items.id = ?", dataset="demo", tables=tables)
     'DELETE FROM delta.`s3a://b/items` AS items WHERE items.id = ?'
     """
     if _DML.match(text) is None:
-        raise _unsupported_statement("it is none of DELETE, UPDATE, INSERT and MERGE")
+        raise _unsupported_statement("it is not DELETE, UPDATE, INSERT or MERGE")
     try:
         tree = sqlglot.parse_one(text, read=_DIALECT)
     except SqlglotError as error:
-        raise _unsupported_statement(f"it cannot be understood: {str(error).splitlines()[0]}") from error
-    known = {name.casefold(): place for name, place in tables.items()}
-    inner = {one.alias_or_name.casefold() for one in tree.find_all(exp.CTE)}
+        raise _unsupported_statement(f"it cannot be parsed: {str(error).splitlines()[0]}") from error
+    sql_names = {name.casefold(): sql_name for name, sql_name in tables.items()}
+    cte_names = {cte.alias_or_name.casefold() for cte in tree.find_all(exp.CTE)}
     for table in list(tree.find_all(exp.Table)):
         name, owner = table.name.casefold(), table.db.casefold()
-        if owner not in {"", dataset.casefold()} or name not in known or (not owner and name in inner):
+        if (
+            owner not in {"", dataset.casefold()}
+            or name not in sql_names
+            or (not owner and name in cte_names)
+        ):
             continue
-        place = exp.to_table(known[name], dialect=_DIALECT)
+        resolved = exp.to_table(sql_names[name], dialect=_DIALECT)
         is_target = isinstance(tree, exp.Insert) and table.find_ancestor(exp.Insert, exp.Select) is tree
-        # An insert has no alias; everywhere else columns may be called by their table.
-        called = table.alias or ("" if is_target else table.name)
-        table.replace(exp.alias_(place, called, table=True, dialect=_DIALECT) if called else place)
+        # The target of an insert takes no alias; elsewhere columns may be qualified by their table.
+        alias = table.alias or ("" if is_target else table.name)
+        table.replace(exp.alias_(resolved, alias, table=True, dialect=_DIALECT) if alias else resolved)
     return tree.sql(dialect=_DIALECT)
 
 
 def _unsupported_statement(reason: str) -> UsageError:
     return UsageError(
-        f"this statement is not run on a dataset: {reason}",
+        f"the SQL client does not run this statement: {reason}",
         hint="run it with spark.sql in your own session, or load the change with the pipeline",
     )

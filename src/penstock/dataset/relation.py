@@ -1,4 +1,4 @@
-"""Rows of a dataset, in whichever form they are wanted."""
+"""Relations: the rows of a table or a query, as frames, tables, tuples or chunks."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Order = Literal["asc", "desc"]
 
 
 class Relation:
-    """A table of a dataset, or what a query makes of some. It is read when one of its methods is called.
+    """A table of a dataset, or a query over its tables. It is read when one of its methods is called.
 
-    Everything is read in the session of the user. Moments come in UTC.
+    Everything is read in the user's session. Timestamps are in UTC.
     """
 
     def __init__(
@@ -39,40 +39,40 @@ class Relation:
         self.name, self._view, self._tables, self._build_frame = name, view, tables, build_frame
 
     def spark(self) -> DataFrame:
-        """A Spark frame in the user's session, to go on with."""
+        """Return a Spark frame in the user's session."""
         with self._translate_errors():
             return self._build_frame()
 
     def df(self, chunk_size: int | None = None) -> pd.DataFrame:
-        """A pandas frame; all rows come to this machine, or the first `chunk_size` of them."""
+        """Return a pandas frame with all rows, collected on the driver, or the first `chunk_size`."""
         return _to_pandas(self.arrow(chunk_size))
 
     def arrow(self, chunk_size: int | None = None) -> pa.Table:
-        """An Arrow table; all rows come to this machine, or the first `chunk_size` of them."""
+        """Return an Arrow table with all rows, collected on the driver, or the first `chunk_size`."""
         with self._translate_errors():
             frame = self._build_frame()
             return arrow_table(frame if chunk_size is None else frame.limit(chunk_size))
 
     def fetchall(self) -> list[Row]:
-        """All rows as tuples."""
+        """Return all rows as tuples."""
         with self._translate_errors():
             return all_rows(self._build_frame())
 
     def fetchmany(self, chunk_size: int = 1) -> list[Row]:
-        """The first rows as tuples."""
+        """Return the first rows as tuples."""
         with self._translate_errors():
             return first_rows(self._build_frame(), chunk_size)
 
     def fetchone(self) -> Row | None:
-        """The first row; None where there is none."""
+        """Return the first row; None if there is none."""
         return next(iter(self.fetchmany(1)), None)
 
     def fetchscalar(self) -> Any:
-        """The first value of the first row; None where there is none."""
+        """Return the first value of the first row; None if there is none."""
         return next(iter(self.fetchone() or ()), None)
 
     def count(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         with self._translate_errors():
             return count_rows(self._build_frame())
 
@@ -81,19 +81,19 @@ class Relation:
             yield from iter_rows(self._build_frame())
 
     def iter_fetch(self, chunk_size: int) -> Iterator[list[Row]]:
-        """Rows in chunks; never the whole of them is on this machine."""
+        """Yield rows in chunks; the driver holds one partition at a time."""
         rows = iter(self)
         while chunk := list(islice(rows, chunk_size)):
             yield chunk
 
     def iter_arrow(self, chunk_size: int) -> Iterator[pa.Table]:
-        """Arrow tables of at most so many rows; all of them come to this machine first."""
+        """Yield Arrow tables of at most `chunk_size` rows; all rows are collected on the driver first."""
         table = self.arrow()
         for start in range(0, table.num_rows, chunk_size):
             yield table.slice(start, chunk_size)
 
     def iter_df(self, chunk_size: int) -> Iterator[pd.DataFrame]:
-        """Pandas frames of at most so many rows; all of them come to this machine first."""
+        """Yield pandas frames of at most `chunk_size` rows; all rows are collected on the driver first."""
         yield from map(_to_pandas, self.iter_arrow(chunk_size))
 
     @property
@@ -102,22 +102,22 @@ class Relation:
         return list(self.spark().columns)
 
     def select(self, *columns: str) -> Relation:
-        """Some of the columns."""
+        """Select columns."""
         return self._derive(lambda frame: frame.select(*map(_column, columns)))
 
     def __getitem__(self, columns: str | Collection[str]) -> Relation:
         return self.select(*([columns] if isinstance(columns, str) else columns))
 
     def limit(self, limit: int) -> Relation:
-        """At most so many rows."""
+        """Limit the number of rows."""
         return self._derive(lambda frame: frame.limit(limit))
 
     def head(self, limit: int = 5) -> Relation:
-        """A few rows."""
+        """Limit to a few rows."""
         return self.limit(limit)
 
     def order_by(self, column_name: str, direction: Order = "asc") -> Relation:
-        """Rows in the order of a column."""
+        """Order by a column."""
         return self._derive(
             lambda frame: frame.orderBy(
                 _column(column_name).desc() if direction == "desc" else _column(column_name).asc()
@@ -125,7 +125,7 @@ class Relation:
         )
 
     def where(self, column_or_expr: str, operator: Comparison | None = None, value: Any = None) -> Relation:
-        """Rows whose column compares so with a value, or that a condition in SQL holds for."""
+        """Filter rows by a comparison of a column with a value, or by an SQL condition."""
         if operator is None:
             return self._derive(lambda frame: frame.where(column_or_expr))
         return self._derive(lambda frame: frame.where(_comparison(_column(column_or_expr), operator, value)))
@@ -133,15 +133,15 @@ class Relation:
     filter = where
 
     def max(self) -> Relation:
-        """The greatest value of the only column."""
+        """Select the greatest value of the only column."""
         return self._derive(lambda frame: frame.select(F.max(_only_column(frame))))
 
     def min(self) -> Relation:
-        """The least value of the only column."""
+        """Select the least value of the only column."""
         return self._derive(lambda frame: frame.select(F.min(_only_column(frame))))
 
     def from_loads(self, load_ids: Collection[str]) -> Relation:
-        """Rows of a root table that came with these loads."""
+        """Filter the rows of a root table by their loads."""
         return self.where("_dlt_load_id", "in", list(load_ids))
 
     def _derive(self, step: Callable[[DataFrame], DataFrame]) -> Relation:
@@ -149,10 +149,10 @@ class Relation:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Say what is gone where Spark only says that a file is."""
+        """Raise `TableVersionGone` for missing files of tables that are read at an older version."""
         try:
             yield
-        except Exception as error:  # a job that fails comes as an error of Java, over Connect as one of Spark
+        except Exception as error:  # a failed job raises a Java error, over Connect one of Spark
             held_back = self._view.held_back_versions(self._tables)
             if held_back and is_missing_version(error):
                 raise TableVersionGone(tables=held_back, dataset=self._view.name) from error
@@ -169,7 +169,7 @@ def _column(name: str) -> Column:
 def _only_column(frame: DataFrame) -> Column:
     if len(frame.columns) != 1:
         raise UsageError(
-            f"there are {len(frame.columns)} columns to choose from", hint="select one column first"
+            f"min and max need one column, got {len(frame.columns)}", hint="select one column first"
         )
     return _column(frame.columns[0])
 

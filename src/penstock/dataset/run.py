@@ -1,4 +1,4 @@
-"""Brings rows to this machine: the only file of the room that starts jobs."""
+"""Collection of rows on the driver, as Python values: the only module of the package that starts jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Converter = Callable[[Any], Any]
 
 
-# In the words of Spark, Delta and Iceberg, by whichever way they come: a file, a version, a rule about age.
+# Errors of Spark, Delta and Iceberg about a missing file, a missing version, or the retention of versions.
 _MISSING_VERSION_MARKERS: Final = (
     *("FILE_NOT_EXIST", "FILE_NOT_FOUND", "FileNotFoundException"),
     *("VERSION_NOT_FOUND", "VERSIONS_NOT_CONTIGUOUS", "TRUNCATED_TRANSACTION_LOG"),
@@ -26,82 +26,84 @@ _MISSING_VERSION_MARKERS: Final = (
 
 
 def all_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
-    """All rows."""
+    """Return all rows."""
     return list(map(row_reader(frame.schema), frame.collect()))
 
 
 def first_rows(frame: DataFrame, limit: int) -> list[tuple[Any, ...]]:
-    """The first rows; no more than these are read where Spark can do with less."""
+    """Return the first rows; Spark reads no more than it needs."""
     return list(map(row_reader(frame.schema), frame.take(limit)))
 
 
 def iter_rows(frame: DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Row by row; one partition of the frame is on this machine at a time."""
+    """Yield rows; the driver holds one partition at a time."""
     yield from map(row_reader(frame.schema), frame.toLocalIterator())
 
 
 def arrow_table(frame: DataFrame) -> pa.Table:
-    """All rows as Arrow, moments in UTC whatever the session's zone is."""
+    """Return all rows as Arrow, with timestamps in UTC whatever the session's time zone is."""
     table = frame.toArrow()
-    for place, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type) and field.type.tz not in {None, "UTC"}:
-            moments = table.column(place).cast(pa.timestamp(field.type.unit, "UTC"))
-            table = table.set_column(place, field.with_type(moments.type), moments)
+            timestamps = table.column(index).cast(pa.timestamp(field.type.unit, "UTC"))
+            table = table.set_column(index, field.with_type(timestamps.type), timestamps)
     return table
 
 
 def count_rows(frame: DataFrame) -> int:
-    """How many rows there are."""
+    """Return the number of rows."""
     return frame.count()
 
 
 def is_missing_version(error: Exception) -> bool:
-    """Whether files or versions were asked for that are not there any more."""
-    told = str(error)
-    return any(word in told for word in _MISSING_VERSION_MARKERS)
+    """Return whether a read failed because a file or a version does not exist any more."""
+    message = str(error)
+    return any(marker in message for marker in _MISSING_VERSION_MARKERS)
 
 
 def row_reader(schema: StructType) -> Callable[[Row], tuple[Any, ...]]:
-    """What turns a row of this schema into a tuple."""
-    changes = [_converter(field.dataType) for field in schema.fields]
-    if not any(changes):
+    """Return a function that converts a row of this schema to a tuple of plain Python values.
+
+    Structs become dicts, and timestamps are in UTC.
+    """
+    converters = [_converter(field.dataType) for field in schema.fields]
+    if not any(converters):
         return tuple
 
     def read(row: Row) -> tuple[Any, ...]:
         return tuple(
-            value if change is None or value is None else change(value)
-            for value, change in zip(row, changes, strict=True)
+            value if convert is None or value is None else convert(value)
+            for value, convert in zip(row, converters, strict=True)
         )
 
     return read
 
 
-def _converter(kind: DataType) -> Converter | None:
-    match kind:
+def _converter(data_type: DataType) -> Converter | None:
+    match data_type:
         case TimestampType():
             return _in_utc
         case StructType():
-            names, read = kind.names, row_reader(kind)
+            names, read = data_type.names, row_reader(data_type)
             return lambda row: dict(zip(names, read(row), strict=True))
         case ArrayType():
-            inner = _converter(kind.elementType)
-            return None if inner is None else _list_converter(inner)
+            convert = _converter(data_type.elementType)
+            return None if convert is None else _list_converter(convert)
         case MapType():
-            inner = _converter(kind.valueType)
-            return None if inner is None else _map_converter(inner)
+            convert = _converter(data_type.valueType)
+            return None if convert is None else _map_converter(convert)
         case _:
             return None
 
 
-def _list_converter(inner: Converter) -> Converter:
-    return lambda items: [None if item is None else inner(item) for item in items]
+def _list_converter(convert: Converter) -> Converter:
+    return lambda items: [None if item is None else convert(item) for item in items]
 
 
-def _map_converter(inner: Converter) -> Converter:
-    return lambda pairs: {key: None if value is None else inner(value) for key, value in pairs.items()}
+def _map_converter(convert: Converter) -> Converter:
+    return lambda pairs: {key: None if value is None else convert(value) for key, value in pairs.items()}
 
 
-def _in_utc(moment: datetime) -> datetime:
-    # Spark gives moments without a zone, in that of this machine's clock; an hour that comes twice is told
-    # apart by its fold.
-    return moment.astimezone(UTC)
+def _in_utc(timestamp: datetime) -> datetime:
+    # Spark returns naive timestamps in the time zone of the machine; `fold` marks a repeated hour.
+    return timestamp.astimezone(UTC)

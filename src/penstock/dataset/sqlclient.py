@@ -1,4 +1,4 @@
-"""SQL over the tables of a dataset, as programs know it from databases: statements in, a cursor out."""
+"""The SQL client of a dataset, and its cursor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Cursor:
-    """What a query came to. Rows that were fetched do not come again."""
+    """The result of a query. Each row is fetched once."""
 
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
@@ -37,7 +37,7 @@ class Cursor:
 
     @property
     def description(self) -> list[ColumnDescription]:
-        """For each column its name, its type in Spark's words, and whether it may be null."""
+        """Name, Spark type and nullability of each column."""
         fields = self._relation.spark().schema.fields
         return [
             (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
@@ -45,15 +45,15 @@ class Cursor:
         ]
 
     def fetchone(self) -> Row | None:
-        """The next row; None at the end."""
+        """Return the next row; None at the end."""
         return next(self._remaining(), None)
 
     def fetchmany(self, size: int = 1) -> list[Row]:
-        """The next rows."""
+        """Return the next rows."""
         return list(islice(self._remaining(), size))
 
     def fetchall(self) -> list[Row]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         if self._rows is not None:
             return list(self._rows)
         self._rows = iter(())
@@ -63,24 +63,24 @@ class Cursor:
         return self._remaining()
 
     def iter_fetch(self, chunk_size: int) -> Iterator[list[Row]]:
-        """The rows that are left, in chunks."""
+        """Yield the remaining rows in chunks."""
         while chunk := self.fetchmany(chunk_size):
             yield chunk
 
     def df(self, chunk_size: int | None = None) -> pd.DataFrame:
-        """The whole result as a pandas frame, or its first rows; what was fetched before is in it too."""
+        """Return the complete result as a pandas frame, or its first rows, fetched or not."""
         return self._relation.df(chunk_size)
 
     def arrow(self, chunk_size: int | None = None) -> pa.Table:
-        """The whole result as an Arrow table, or its first rows; what was fetched before is in it too."""
+        """Return the complete result as an Arrow table, or its first rows, fetched or not."""
         return self._relation.arrow(chunk_size)
 
     def spark(self) -> DataFrame:
-        """The result as a frame of the user's session."""
+        """Return the result as a frame of the user's session."""
         return self._relation.spark()
 
     def close(self) -> None:
-        """Forget the rows that are left."""
+        """Discard the remaining rows."""
         self._rows = iter(())
 
     def _remaining(self) -> Iterator[Row]:
@@ -95,26 +95,26 @@ _LATE_BINDING_CONF: Final = "spark.sql.legacy.parameterSubstitution.constantsOnl
 class SqlClient:
     """Spark SQL with the tables of one dataset by their bare names.
 
-    Every query sees the loads that are complete when it is asked, with what statements have changed.
+    Every query sees the loads that are complete when it runs, and the changes of earlier statements.
     """
 
     def __init__(self, source: DatasetSource, *, dataset_name: str) -> None:
         self._source, self.dataset_name = source, dataset_name
-        _ = source.tables  # a destination that cannot be read is refused here, not at the first query
+        _ = source.tables  # raises here, and not at the first query, if the destination cannot be read
 
     @property
     def capabilities(self) -> DestinationCapabilitiesContext:
-        """What the destination can do."""
+        """The capabilities of the destination."""
         return self._source.client.capabilities
 
     @property
     def native_connection(self) -> SparkSession:
-        """The session in which queries run."""
+        """The session that runs queries."""
         return self._source.user.spark
 
     @contextmanager
     def execute_query(self, query: str, *args: Any, **named: Any) -> Iterator[Cursor]:
-        """Rows by a cursor. Values for `%s` come by place, those for `%(name)s` by name."""
+        """Yield a cursor over the rows. Values of `%s` are positional, those of `%(name)s` are named."""
         cursor = Cursor(self._open_dataset().query(query, *args, **named))
         try:
             yield cursor
@@ -122,39 +122,39 @@ class SqlClient:
             cursor.close()
 
     def execute_sql(self, sql: str, *args: Any, **named: Any) -> Rows | None:
-        """Run a query and give its rows, or a statement that changes a table, and give None."""
+        """Run a query and return its rows, or a statement that changes a table and return None."""
         if is_query(sql):
             return self._open_dataset().query(sql, *args, **named).fetchall()
         self._run_dml(sql, args, named)
         return None
 
     def execute_many(self, statements: Sequence[str], *args: Any, **named: Any) -> list[Rows]:
-        """Run one statement after another with the same values; gives the rows of those that have some."""
-        found = (self.execute_sql(statement, *args, **named) for statement in statements)
-        return [rows for rows in found if rows is not None]
+        """Run statements in order with the same values, and return the rows of each query."""
+        results = (self.execute_sql(statement, *args, **named) for statement in statements)
+        return [rows for rows in results if rows is not None]
 
     def execute_fragments(self, fragments: Sequence[str], *args: Any, **named: Any) -> Rows | None:
-        """Run one statement that comes in pieces."""
+        """Run one statement, joined from fragments."""
         return self.execute_sql("".join(fragments), *args, **named)
 
     def has_dataset(self) -> bool:
-        """Whether anything was ever loaded."""
+        """Return whether anything was ever loaded."""
         return self._source.client.is_storage_initialized()
 
     def make_qualified_table_name(self, table_name: str) -> str:
-        """The table with its dataset, quoted; for the texts of this client."""
+        """Return the quoted name of a table with its dataset, for statements of this client."""
         return quote_name(self.dataset_name, table_name)
 
     def fully_qualified_dataset_name(self) -> str:
-        """The dataset, quoted; for the texts of this client."""
+        """Return the quoted name of the dataset, for statements of this client."""
         return quote_name(self.dataset_name)
 
     def escape_column_name(self, column_name: str) -> str:
-        """A column, quoted."""
+        """Return the quoted name of a column."""
         return quote_name(column_name)
 
     def close(self) -> None:
-        """Let go of sessions that were made to look at the tables."""
+        """Close the sessions that were opened to inspect or change the tables."""
         self._source.pool.close()
 
     def __enter__(self) -> SqlClient:
@@ -169,20 +169,20 @@ class SqlClient:
         return Dataset(self._source, name=self.dataset_name)
 
     def _run_dml(self, sql: str, args: Sequence[Any], named: dict[str, Any]) -> None:
-        asked = bind_values(sql, args, named)
+        statement = bind_values(sql, args, named)
         tables = self._source.tables
         names = {name: tables.sql_name(name) for name in tables.table_names()}
-        known = {name: place for name, place in names.items() if place is not None}
-        if not known:
+        sql_names = {name: sql_name for name, sql_name in names.items() if sql_name is not None}
+        if not sql_names:
             raise UsageError(
-                "there is no table here that a statement can change",
+                "the dataset has no table that a statement can change",
                 hint="load something first, or change tables with the tools of the destination",
             )
-        text = resolve_tables(asked.text, dataset=self.dataset_name, tables=known)
+        text = resolve_tables(statement.text, dataset=self.dataset_name, tables=sql_names)
         with self._source.pool.session() as spark:
-            # Otherwise the parser of an extension may not see the values; the session is our own.
+            # Otherwise the parser of an extension may not bind the values; the session is penstock's own.
             spark.conf.set(_LATE_BINDING_CONF, "true")
-            spark.sql(text, args=asked.values or None)
+            spark.sql(text, args=statement.values or None)
 
     def __repr__(self) -> str:
         return f"<penstock.SqlClient of dataset {self.dataset_name!r} at {self._source.location}>"

@@ -1,6 +1,6 @@
-"""Which version of a table a reader sees: the newest that holds nothing of a load which is not complete.
+"""Visibility: the versions of tables, and the rows of system tables, that belong to complete loads.
 
-No Spark here: the commits of a table and the names of the complete loads decide.
+No Spark here: the commits of a table and the ids of complete loads decide.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleVersion:
-    """A table as readers find it."""
+    """The version of a table that readers see."""
 
     newest: int
-    """The version of its newest commit, whoever made that."""
+    """The version of its newest commit, by any writer."""
     version: int | None
-    """What readers see; None as long as no complete load is in it."""
+    """The visible version; None before the first complete load."""
 
     @property
     def is_held_back(self) -> bool:
@@ -36,19 +36,18 @@ class VisibleVersion:
 def visible_version(
     commits: Sequence[TableCommit], complete_load_ids: Container[str], *, is_complete_history: bool
 ) -> VisibleVersion | None:
-    """Where a table stands, by its commits, newest first; None where they do not reach far enough back.
+    """Return the visible version of a table by its commits, newest first; None if they do not suffice.
 
-    Loads of one pipeline come one after another: once one of them is complete, those before it are settled,
-    complete or given up. A load that was taken back is settled too. Commits that no load made count as they
-    are. What comes after the first commit of an open load is held back with it, unless a complete load has
-    replaced that: then it is in no version since.
+    Loads of one pipeline are sequential: if one of them is complete, those before it are complete or aborted.
+    An undone load is settled too. Commits of other writers are always visible. All commits from the first one
+    of an open load on are held back, unless a complete load has replaced its rows since.
     """
     newest = commits[0].version
     settled: set[str | None] = set()
     undone: set[str] = set()
-    is_open: set[str | None] = set()
-    first: int | None = None
-    for place, commit in enumerate(commits):
+    open_pipelines: set[str | None] = set()
+    first_open: int | None = None
+    for index, commit in enumerate(commits):
         if commit.undoes is not None:
             undone.add(commit.undoes)
         if commit.load_id is None or commit.load_id in undone or commit.pipeline_name in settled:
@@ -59,14 +58,14 @@ def visible_version(
                 is_complete_history = True
                 break
         else:
-            is_open.add(commit.pipeline_name)
-            first = place
-    if not is_complete_history and not (settled and is_open <= settled):
+            open_pipelines.add(commit.pipeline_name)
+            first_open = index
+    if not is_complete_history and not (settled and open_pipelines <= settled):
         return None
-    if first is None:
+    if first_open is None:
         return VisibleVersion(newest=newest, version=newest)
-    before = commits[first + 1 :]
-    return VisibleVersion(newest=newest, version=before[0].version if before else None)
+    visible = commits[first_open + 1 :]
+    return VisibleVersion(newest=newest, version=visible[0].version if visible else None)
 
 
 _COLUMNS: dict[str, dict[str, str]] = {
@@ -107,8 +106,8 @@ SYSTEM_SCHEMAS = {
 
 
 def system_row(table: str, document: Mapping[str, Any]) -> tuple[Any, ...]:
-    """A row in the order of the columns; what the writer did not know is null."""
-    return tuple(_value(document.get(name), kind) for name, kind in _COLUMNS[table].items())
+    """Return a row in the order of the columns; a missing value is null."""
+    return tuple(_value(document.get(name), sql_type) for name, sql_type in _COLUMNS[table].items())
 
 
 def visible_rows(
@@ -117,15 +116,15 @@ def visible_rows(
     loads: Iterable[Mapping[str, Any]],
     load_ids: Collection[str],
 ) -> list[Mapping[str, Any]]:
-    """The rows that belong to these loads; states and schemas are stored before their load is complete."""
+    """Return the rows that belong to these loads; states and schemas are stored before the load completes."""
     if table == VERSION_TABLE:
-        counted = {load.get("schema_version_hash") for load in loads if load.get("load_id") in load_ids}
-        return [row for row in rows if row.get("version_hash") in counted]
+        hashes = {load.get("schema_version_hash") for load in loads if load.get("load_id") in load_ids}
+        return [row for row in rows if row.get("version_hash") in hashes]
     column = "load_id" if table == LOADS_TABLE else "_dlt_load_id"
     return [row for row in rows if row.get(column) in load_ids]
 
 
-def _value(value: Any, kind: str) -> Any:
-    if isinstance(value, str) and kind == "timestamp":
+def _value(value: Any, sql_type: str) -> Any:
+    if isinstance(value, str) and sql_type == "timestamp":
         return datetime.fromisoformat(value)
     return as_json(value).decode() if isinstance(value, (dict, list)) else value

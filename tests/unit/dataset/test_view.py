@@ -224,5 +224,5 @@ def test_tables_are_attributes_and_nothing_else_is(shop: Shop) -> None:
 
 
 def test_a_dataset_is_only_read(shop: Shop) -> None:
-    with pytest.raises(UsageError, match="only read"):
+    with pytest.raises(UsageError, match="read-only"):
         shop.dataset()("DELETE FROM items")
