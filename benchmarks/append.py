@@ -8,13 +8,13 @@
 All sides write the same four tables in one session, `local[2]`, and take turns after two rounds that are not
 counted:
 
-- `penstock`: a whole run of a pipeline whose schema is known, from Python rows; told by step
-- `by hand`: the tables out of a nested Parquet file that is there, one append for each
+- `penstock`: a whole run of a pipeline whose schema is known, from Python rows; shown by step
+- `by hand`: the tables out of an existing nested Parquet file, one append for each
 - `by hand, numbered`: on Delta the same with a transaction id on each append, without which a load cannot
-  land once: to look for the last number Delta computes the state of the table
+  be written once: to read the last number Delta computes the state of the table
 
 The budget is 2 times the time by hand, for everything that comes after extract. Spark jobs are counted from
-the event log, those of Delta's checkpoints left out. `--profile` tells what the jobs of the last round were.
+the event log, those of Delta's checkpoints left out. `--profile` lists the jobs of the last round.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ def main() -> int:
 
 
 def jobs_of(log: EventLog, stretches: list[Stretch]) -> str:
-    """How many jobs a round took."""
+    """Return the number of jobs of a round."""
     counts = [sum(not job.is_checkpoint for job in log.jobs(one)) for one in stretches]
     return f"{min(counts)} to {max(counts)} Spark jobs" if len(set(counts)) > 1 else f"{counts[0]} Spark jobs"
 
 
 def profile(log: EventLog, last: dict[str, Any]) -> None:
-    """The jobs of both sides, in order."""
+    """Print the jobs of both sides, in order."""
     for name in ("by hand", "penstock"):
         print(f"\n{name}: begun after, took, what")
         for job in log.jobs(last[name]):
@@ -106,7 +106,7 @@ def profile(log: EventLog, last: dict[str, Any]) -> None:
 
 
 def measured(folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Let both sides take turns; gives the stretches of time and the steps of each round."""
+    """Run both sides in turns; return the time spans and the steps of each round."""
     (folder / "log").mkdir()
     preset = "iceberg" if options.to == "iceberg" else "delta"
     builder = session_builder(preset).master("local[2]").config("spark.eventLog.dir", f"file:{folder}/log")
@@ -158,7 +158,7 @@ def nested_file(spark: SparkSession, folder: Path, rows: list[dict[str, Any]]) -
 
 
 def catalog_at(folder: Path) -> dict[str, str]:
-    """The catalog of the Iceberg tables that are written by hand."""
+    """Return the settings of the Iceberg catalog for the tables by hand."""
     name = "spark.sql.catalog.hand"
     return {
         name: "org.apache.iceberg.spark.SparkCatalog",
@@ -170,7 +170,7 @@ def catalog_at(folder: Path) -> dict[str, str]:
 def by_hand(
     nested: DataFrame, to: str, lake: Path, options: Mapping[str, str], *, is_new: bool = False
 ) -> None:
-    """What somebody who knows the data would write."""
+    """Write the tables as a user who knows the data would."""
     child = "substr(base64(unhex(sha2(concat(parent, '_{}_', idx), 256))), 1, 14)"
     labels = nested.selectExpr("id AS parent", "posexplode(row.labels) AS (idx, value)")
     commits = nested.selectExpr("id AS parent", "posexplode(row.payload.commits) AS (idx, c)")

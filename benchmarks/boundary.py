@@ -3,9 +3,9 @@
     uv run python -m benchmarks.boundary [--rows 1000000] [--page 1000] [--dlt PYTHON]
 
 The first run extracts all rows, the second gets them again and must load none. The cursor is a date, as it is
-in many tables, and there is a key. Each run is a process of its own, on local disk, and no Spark is started.
+in many tables, and there is a key. Each run is a separate process, on local disk, and no Spark is started.
 The state is what a load writes to the destination: its bytes as JSON, and packed as it is stored. dlt hashes
-all rows at the boundary again after each page: give it large ones, or time.
+all rows at the boundary again after each page: use large pages, or wait.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.apart import peak_mebibytes
+from benchmarks.isolated_process import peak_mebibytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def main() -> int:
 
 
 def runs(name: str, command: list[str], more: list[str]) -> bool:
-    """Both runs of a tool in one folder."""
+    """Run a tool twice in one folder."""
     with tempfile.TemporaryDirectory(prefix="penstock-boundary-") as folder:
         for number in ("first", "second"):
             done = subprocess.run([*command, folder, *more], check=True, capture_output=True, text=True)
@@ -90,7 +90,7 @@ def runs(name: str, command: list[str], more: list[str]) -> bool:
 
 
 def measure(folder: Path, rows: int, size: int) -> dict[str, float]:
-    """One run; state and files of the one before are in the folder."""
+    """Run once; state and files of the previous run are in the folder."""
     import penstock  # noqa: PLC0415 - the parent process needs none of it
     from penstock.extract.run import extract  # noqa: PLC0415
     from penstock.package import Packages, create_load_id  # noqa: PLC0415

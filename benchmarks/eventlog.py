@@ -1,4 +1,4 @@
-"""What Spark's event log tells: the jobs that ran in a stretch of time, and what they read."""
+"""Spark's event log: the jobs of a time span, and the bytes that they read."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CONF = {
     "spark.eventLog.rolling.enabled": "false",
     "spark.eventLog.compress": "false",
 }
-"""Settings of a session whose log is read; `spark.eventLog.dir` comes with them."""
+"""Return settings of a session with an event log, with `spark.eventLog.dir`."""
 
 
 @dataclass(slots=True)
 class Stretch:
-    """A stretch of time, in milliseconds as Spark counts them."""
+    """A time span, in milliseconds as Spark counts them."""
 
     begun: float = 0
     ended: float = 0
@@ -45,20 +45,20 @@ class Job:
 
     @property
     def is_checkpoint(self) -> bool:
-        """Whether Delta sums up its log, which it does in every tenth commit."""
+        """Whether the job is a checkpoint of Delta, which every tenth commit writes."""
         return "checkpoint" in self.what.lower()
 
 
 @contextmanager
 def stretch() -> Iterator[Stretch]:
-    """The time that a block takes."""
+    """Measure the time span of a block."""
     found = Stretch(begun=time.time() * 1000)
     yield found
     found.ended = time.time() * 1000
 
 
 class EventLog:
-    """The jobs of a session that is over."""
+    """Read the jobs of a stopped session."""
 
     def __init__(self, folder: Path) -> None:
         self._starts: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ class EventLog:
                     self._hear(json.loads(line))
 
     def jobs(self, during: Stretch) -> list[Job]:
-        """The jobs that were begun in a stretch of time."""
+        """Return the jobs that started in a time span."""
         return [
             Job(
                 what=_what(start),
@@ -86,7 +86,7 @@ class EventLog:
         ]
 
     def files_read(self, during: Stretch) -> int:
-        """The bytes of all files that scans did not skip, whatever they read of them."""
+        """Return the bytes of all files that scans did not skip."""
         return sum(
             size
             for execution, metric, size in self._sizes
@@ -114,7 +114,7 @@ class EventLog:
 
 
 def _sizes_in(plan: dict[str, Any]) -> set[int]:
-    """The metrics of a plan that tell the size of files."""
+    """Return the metrics of a plan with the size of files."""
     own = {one["accumulatorId"] for one in plan["metrics"] if one["name"] == "size of files read"}
     return own.union(*(_sizes_in(child) for child in plan["children"]))
 

@@ -49,5 +49,5 @@ def event(number: int) -> dict[str, Any]:
 
 
 def events(count: int, *, start: int = 0) -> Iterator[dict[str, Any]]:
-    """So many events, one after another."""
+    """Yield this number of events."""
     return map(event, range(start, start + count))

@@ -2,7 +2,7 @@
 
     uv run python -m benchmarks.extract --rows 2000000 20000000 [--check] [--dlt PYTHON --dlt-rows 500000]
 
-Each measurement runs in a process of its own, from one Python generator of small nested rows into part files
+Each measurement runs in a separate process, from one Python generator of small nested rows into part files
 on local disk. No Spark is started. `--dlt` names a Python that has dlt; both then extract `--dlt-rows` rows
 in turns, three times each.
 """
@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.apart import growth, in_process, peak_mebibytes
+from benchmarks.isolated_process import growth, in_process, peak_mebibytes
 
 ALLOWED = 1.10
 ROWS = Path(__file__).parents[1] / "src" / "penstock" / "testing" / "rows.py"
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def beside_dlt(python: str, rows: int) -> None:
-    """Both tools in turns; medians and their ratio."""
+    """Run both tools in turns; print medians and their ratio."""
     ours, theirs = [], []
     for _ in range(TURNS):
         ours.append(in_process("benchmarks.extract", "--one", str(rows))["seconds"])
@@ -78,7 +78,7 @@ def beside_dlt(python: str, rows: int) -> None:
 
 
 def measure(rows: int) -> dict[str, float]:
-    """Extract so many rows; the peak is that of this process."""
+    """Extract this number of rows; the peak is that of this process."""
     from penstock.extract.run import extract  # noqa: PLC0415 - the parent process needs none of it
     from penstock.package import Packages  # noqa: PLC0415
     from penstock.schema import naming_convention  # noqa: PLC0415

@@ -1,9 +1,9 @@
-"""Rows of unusual shapes: what becomes of them, how long it takes, and what the driver needs for it.
+"""Rows of unusual shapes: their tables, the seconds, and the memory of the driver.
 
     uv run python -m benchmarks.extremes [--only NAME ...]
 
-Each case is extracted, normalized and written as Parquet in one session, `local[2]`. Memory is the most that
-the driver's Python and its JVM held during the case; in local mode the JVM is the executor too.
+Each case is extracted, normalized and written as Parquet in one session, `local[2]`. Memory is the peak of
+the driver's Python and its JVM during the case; in local mode the JVM is the executor too.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.memory_watch import measured
 from benchmarks.normalize import filled, session, tables_of
-from benchmarks.watch import measured
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def many_keys() -> Iterator[dict[str, Any]]:
-    """Objects whose keys are data: 10,000 of them, in 200 rows."""
+    """Objects whose keys are data: 10,000 keys, in 200 rows."""
     for number in range(200):
         yield {"id": number, "by_user": {f"user{key}": {"n": key, "at": "x"} for key in range(10_000)}}
 
@@ -76,7 +76,7 @@ def one_long_text() -> Iterator[dict[str, Any]]:
 
 
 def nested(levels: int) -> bytes:
-    """Objects in objects, as JSON: extraction would put the deepest aside itself."""
+    """Objects in objects, as JSON: extraction would quarantine the deepest ones itself."""
     return b'{"id":%d,"a":' % levels + b'{"d":' * levels + b"1" + b"}" * levels + b"}"
 
 

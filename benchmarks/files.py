@@ -1,8 +1,8 @@
-"""What it costs to find out that nothing is new: files listed and looked up, on a disk or in a bucket.
+"""The cost of a run without new files: files listed and looked up, on a disk or in a bucket.
 
-`uv run python -m benchmarks.files FOLDER_OR_S3_URL [count]` writes so many files into one folder
+`uv run python -m benchmarks.files FOLDER_OR_S3_URL [count]` writes this number of files into one folder
 and into one folder a day, and lists both: all of them, and with a window of three
-days. Keys are those of the environment.
+days. Credentials come from the environment.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MANY: Final = 10_000_000
 
 
 def write(place: FolderLocation, names: list[str]) -> None:
-    """One byte each."""
+    """Write files of one byte each."""
     if place.is_local:
         for name in names:
             at = Path(place.fs_path(name))
@@ -44,13 +44,13 @@ def write(place: FolderLocation, names: list[str]) -> None:
 
 
 def daily(count: int) -> list[str]:
-    """Names in folders of days."""
+    """Return names in one folder for each day."""
     days = [(NEWEST - timedelta(days=one)).strftime("%Y/%m/%d") for one in range(DAYS)]
     return [f"{days[number % DAYS]}/{number}.csv" for number in range(count)]
 
 
 def all_read(place: FolderLocation) -> SeenSet:
-    """What is known after a run that has read them all."""
+    """Return the state after a run that has read all files."""
     state: dict[str, object] = {}
     cursors = Cursors(state, source="bench")
     for found in list_files(place, Glob("**/*.csv")):

@@ -1,10 +1,10 @@
-"""Frames as data: a DataFrame landed in a package beside the bare write, and Arrow typed beside rows.
+"""Frames as data: a DataFrame written into a package beside the bare write, and Arrow typed beside rows.
 
     uv run python -m benchmarks.frames [--rows 5000000] [--arrow-rows 1000000] [--turns 3] [--check]
 
 Both sides take turns in one session, `local[2]`, after a round that is not counted. The DataFrame is nested:
 two structs, a list of structs, a list of texts. Spark jobs are counted by job group; seconds of the JVM's
-processors are told beside, for they do not depend on who else uses the machine. The Arrow table has the same
+processors are shown too, for they do not depend on other users of the machine. The Arrow table has the same
 shape; it is extracted as it is, and as the rows that it holds.
 """
 
@@ -40,7 +40,7 @@ _PAGE = 10_000
 
 
 def main() -> int:
-    """Print the tables; with --check fail when landing takes more than a fifth longer than the bare write."""
+    """Print the tables; with --check fail when extraction takes a fifth longer than the write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--arrow-rows", type=int, default=1_000_000)
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def spark_side(folder: Path, rows: int, turns: int) -> float:
-    """Land a DataFrame and write it bare; gives the ratio of the medians."""
+    """Extract a DataFrame and write it bare; return the ratio of the medians."""
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
@@ -101,7 +101,7 @@ def spark_side(folder: Path, rows: int, turns: int) -> float:
 
 
 def processor_seconds() -> float:
-    """What the JVM has used so far; it is the one child of this process that is Java."""
+    """Return the processor seconds of the JVM, the only Java child of this process."""
     java = [one for one in psutil.Process().children(recursive=True) if one.name() == "java"]
     return sum(sum(one.cpu_times()[:2]) for one in java)
 
@@ -127,7 +127,7 @@ def arrow_side(folder: Path, rows: int, turns: int) -> None:
 
 
 def pages(table: pa.Table) -> Iterator[list[Any]]:
-    """What the table holds as pages of dicts."""
+    """Yield the rows of the table as pages of dicts."""
     for batch in table.to_batches(max_chunksize=_PAGE):
         yield batch.to_pylist()
 
@@ -149,7 +149,7 @@ def nested_frame(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def landed(data: Any, folder: Path, rows: int) -> None:
-    """Extract into a fresh package; every row must have arrived."""
+    """Extract into a new package; check the number of rows."""
     package = Packages.at(str(folder)).package(create_load_id())
     (flow,) = flows_of(data, table_name="items")
     done = extract(

@@ -1,4 +1,4 @@
-"""What a run costs in a dataset that has many loads: `uv run python -m benchmarks.growth [loads ...]`.
+"""The cost of a run in a dataset with many loads: `uv run python -m benchmarks.growth [loads ...]`.
 
 By default 1, 1,000, 20,000 and 100,000 loads, and the log of a plain table at its 10th, 100th, 1,000th and
 5,000th commit. No Spark and no Java: the run that is measured brings a new state and no rows, so all that it
@@ -56,7 +56,7 @@ _KINDS = {
 
 
 class CountingFiles(LocalFiles):
-    """A disk that is asked as S3 is: a listing may start anywhere, and has 1,000 names to a request."""
+    """A disk with the requests of S3: a listing may start anywhere, and has 1,000 names per request."""
 
     supports_start_after = True
 
@@ -78,7 +78,7 @@ for _name, _kind in _KINDS.items():
 
 
 class NoSessions:
-    """Stands where sessions of Spark do; a load without rows needs none."""
+    """A replacement of Spark sessions for loads without rows."""
 
     notes: tuple[str, ...] = ()
 
@@ -108,17 +108,17 @@ def pipeline_at(root: Path) -> penstock.Pipeline:
 
 
 def target_at(root: Path) -> Any:
-    """Where the pipeline loads to."""
+    """Return the destination of the pipeline."""
     return pipeline_at(root)._target()  # noqa: SLF001 - no session is opened so
 
 
 def run(root: Path) -> None:
-    """One run, from the lease to the finished package."""
+    """Run once, from the lease to the finished package."""
     pipeline_at(root).run(ticks())
 
 
 def open_dataset(root: Path) -> None:
-    """What a reader asks before it reads rows: the moment, the schemas, and the tables."""
+    """Read everything that a reader needs before rows: the last load, the schemas, and the tables."""
     client: Any = target_at(root).client()
     place: Any = SimpleNamespace(
         tables=client, ledger=client.ledger(), pool=NoSessions(), user=SimpleNamespace(spark=None)
@@ -128,7 +128,7 @@ def open_dataset(root: Path) -> None:
 
 
 def fabricate(root: Path, loads: int) -> None:
-    """Write the files that so many loads leave: the first one is real, and the others are its copies."""
+    """Write the files of this number of loads: the first one is real, the others are copies."""
     run(root)
     dataset = root / "lake" / "demo"
     packages = dataset / "_dlt_pkg" / "shop"
@@ -156,12 +156,12 @@ def fabricate(root: Path, loads: int) -> None:
     (packages / "slots/last.json").write_text(
         json.dumps({"format_version": slot["format_version"], "sequence": loads})
     )
-    shutil.rmtree(dataset / "_dlt_index", ignore_errors=True)  # one of a single load: it is built anew
+    shutil.rmtree(dataset / "_dlt_index", ignore_errors=True)  # the index of a single load: it is rebuilt
     run(root)
 
 
 def measure(act: Any, root: Path) -> tuple[float, Counter[str]]:
-    """Processor seconds, the least of three, and calls counted apart from them."""
+    """Return the least processor seconds of three calls, and the calls of a separate count."""
     seconds = []
     for _ in range(3):
         began = time.process_time()
@@ -183,7 +183,7 @@ def plain_client(root: Path) -> Any:
 
 
 def commit(root: Path, number: int) -> None:
-    """One commit to a plain table, from the look for an earlier one to what is tidied after it."""
+    """Commit to a plain table, from the check for an earlier commit to the cleanup after it."""
     client = plain_client(root)
     mark = LoadMark(
         pipeline_name="shop", sequence=number, load_id=f"{1794709965 + number}.5", manifest_hash="h"
@@ -209,7 +209,7 @@ def commit(root: Path, number: int) -> None:
 
 
 def measure_log(root: Path) -> Iterator[tuple[int, Counter[str], int]]:
-    """Calls of a commit and bytes of the log, as it grows by one commit an hour."""
+    """Measure calls of a commit and bytes of the log, which grows by one commit an hour."""
     folder = root / "lake" / "demo" / "_dlt_files" / "items"
     plain_client(root).ledger().initialize()
     now = time.time()
@@ -228,7 +228,7 @@ def measure_log(root: Path) -> Iterator[tuple[int, Counter[str], int]]:
 def main(sizes: tuple[int, ...]) -> None:
     """Print both tables."""
     workspace.Workspace.pool = NoSessions()  # type: ignore[assignment]  # a load without rows opens none
-    # A power cut loses nothing of a benchmark.
+    # A benchmark needs no protection from a power cut.
     os.fsync = lambda fd: None
     print(
         f"{'loads':>8}  {'':<8} {'cpu s':>7} {'lists':>7} {'names':>8} {'gets':>6} {'puts':>6} {'deletes':>8}"

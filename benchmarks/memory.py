@@ -2,7 +2,7 @@
 
     uv run python -m benchmarks.memory --rows 300000 3000000 [--check]
 
-Each size runs in a process of its own, on a local Spark, from a Python generator of small nested rows into
+Each size runs in a separate process, on a local Spark, from a Python generator of small nested rows into
 Delta tables.
 """
 
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import penstock
-from benchmarks.apart import growth, in_process, peak_mebibytes
+from benchmarks.isolated_process import growth, in_process, peak_mebibytes
 from penstock.testing import nested_rows
 
 ALLOWED = 1.15
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def measure(rows: int) -> dict[str, float]:
-    """One whole run; the peak is that of this process, the JVM is another one."""
+    """Run once; the peak is that of this process without the JVM."""
     with tempfile.TemporaryDirectory(prefix="penstock-memory-") as folder:
         lake = penstock.destinations.delta(bucket_url=str(Path(folder) / "lake"))
         pipeline = penstock.pipeline("memory", pipelines_dir=folder, destination=lake)

@@ -1,11 +1,11 @@
-"""A merge of 1 % into a large table with a nested one, beside the statements that one would write by hand.
+"""A merge of 1 % into a large table with a nested one, beside statements written by hand.
 
     uv run dev/with-jars python -m benchmarks.merge [--rows 10000000] [--turns 3] [--check] [--profile]
                                              [--folder PATH]
 
 Both sides get the same staged files, the same bounds of the keys and a copy of the same tables; they take
 turns after a round that is not counted, in which their results are compared. The budget is 1.25 times the
-time by hand. What was read is told from Spark's event log, once also for statements without bounds.
+time by hand. The bytes read come from Spark's event log, once also for statements without bounds.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Staging:
 
     @property
     def store(self) -> FileStorage:
-        """A folder for what the tables agree on."""
+        """Return a folder for the merge sets."""
         return FileStorage(str(self.folder / f"package{self.sequence}"))
 
     @property
     def mark(self) -> LoadMark:
-        """Each time another one."""
+        """Return a new mark each time."""
         return LoadMark(pipeline_name="bench", sequence=self.sequence, load_id="1", manifest_hash="bench")
 
     def frame(self, table: str, spark: SparkSession) -> DataFrame:
@@ -75,7 +75,7 @@ class Staging:
 
 
 def roots(rows: DataFrame, load: str) -> DataFrame:
-    """Rows of the root table, with their places."""
+    """Return rows of the root table, with their positions."""
     return rows.select(
         F.col("id"),
         F.expr("date_add(date'2024-01-01', CAST(id % 365 AS INT))").alias("day"),
@@ -89,7 +89,7 @@ def roots(rows: DataFrame, load: str) -> DataFrame:
 
 
 def tags(items: DataFrame) -> DataFrame:
-    """Two nested rows for each."""
+    """Return two nested rows for each root row."""
     return items.select(
         F.col("_dlt_id").alias("_dlt_parent_id"),
         F.col("_dlt_id").alias("_dlt_root_id"),
@@ -104,7 +104,7 @@ def tags(items: DataFrame) -> DataFrame:
 
 
 def make(spark: SparkSession, folder: Path, rows: int) -> None:
-    """The tables, and a batch of 1 %: the latest keys, one tenth of them new."""
+    """Create the tables, and a batch of 1 %: the latest keys, one tenth of them new."""
     whole = roots(spark.range(0, rows, 1, FILES), "old")
     whole.drop(POSITION).write.format("delta").save(str(folder / "base" / "items"))
     tags(whole).drop(POSITION).write.format("delta").save(str(folder / "base" / "items__tags"))
@@ -117,7 +117,7 @@ def make(spark: SparkSession, folder: Path, rows: int) -> None:
 
 
 def ours(spark: SparkSession, lake: Path, staging: Staging) -> None:
-    """The jobs of both tables, as a load runs them."""
+    """Run the jobs of both tables as a load does."""
     for table in ("items__tags", "items"):
         chain = ChainLoad(
             root="items",
@@ -132,7 +132,7 @@ def ours(spark: SparkSession, lake: Path, staging: Staging) -> None:
 
 
 def by_hand(spark: SparkSession, lake: Path, staging: Staging, *, bounded: bool = True) -> None:
-    """What one would write: bounds, ids of the old rows kept in a file, one MERGE for each table."""
+    """Merge as a user would by hand: bounds, ids of the old rows kept in a file, one MERGE for each table."""
     items, nested = f"delta.`{lake / 'items'}`", f"delta.`{lake / 'items__tags'}`"
     batch = staging.frame("items", spark).drop(POSITION)
     low, high = batch.agg(F.min("id"), F.max("id")).collect()[0]
@@ -157,7 +157,7 @@ def by_hand(spark: SparkSession, lake: Path, staging: Staging, *, bounded: bool 
 
 
 def on_a_copy(folder: Path, act: Callable[[Path], None]) -> Stretch:
-    """The time that something takes on a fresh copy of the tables. Their files never change, so links do."""
+    """Measure a call on a fresh copy of the tables. Their files never change, so the copy has links."""
     lake = folder / "lake"
     shutil.rmtree(lake, ignore_errors=True)
     shutil.copytree(folder / "base", lake, copy_function=os.link)
@@ -167,7 +167,7 @@ def on_a_copy(folder: Path, act: Callable[[Path], None]) -> Stretch:
 
 
 def fingerprint(spark: SparkSession, folder: Path) -> list[Any]:
-    """What two copies of the tables have in common if they hold the same rows."""
+    """Return a digest that copies of the tables share if they have the same rows."""
     return [
         spark.read.format("delta")
         .load(str(folder / "lake" / table))
@@ -190,7 +190,7 @@ def session(folder: Path) -> SparkSession:
 
 
 def measured(folder: Path, options: argparse.Namespace) -> dict[str, list[Stretch]]:
-    """Let both sides take turns."""
+    """Run both sides in turns."""
     user = session(folder)
     pool = SessionPool(
         UserSession(spark=user, is_connect=False, master="local[2]", origin="given"), ("delta",)
@@ -222,7 +222,7 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, list[Stretc
 
 
 def main() -> int:
-    """Print medians and what was read; with --check fail when the budget is missed."""
+    """Print medians and bytes read; with --check fail when the budget is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--turns", type=int, default=3)
@@ -253,7 +253,7 @@ def main() -> int:
 
 
 def profile(log: EventLog, name: str, during: Stretch) -> None:
-    """The jobs of one side, in order."""
+    """Print the jobs of one side, in order."""
     print(f"\n{name}: begun after, took, read, what")
     for job in log.jobs(during):
         begun, took, read = job.begun - during.begun, job.ended - job.begun, job.bytes_read / 2**20

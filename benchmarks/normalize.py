@@ -11,9 +11,9 @@ tables as Parquet from a pool of threads; they take turns after a round that is 
 - `known`: penstock with the schema of an earlier load
 - `learning`: penstock with no schema at all
 
-Past a million rows the input is made by Spark, out of a million events with other ids. `--master` runs it on
+Beyond a million rows Spark generates the input from a million events with other ids. `--master` runs it on
 a cluster, with `--workers` executors of one core each, which must see `--folder`. `--dlt` names a Python that
-has dlt; it normalizes and loads `--dlt-rows` rows to Parquet, told per row.
+has dlt; it normalizes and loads `--dlt-rows` rows to Parquet, shown per row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.events import events
-from benchmarks.watch import measured
+from benchmarks.memory_watch import measured
 from penstock.extract.encode import encode
 from penstock.extract.parts import RowPartWriter
 from penstock.extract.plan import Rotation
@@ -97,7 +97,7 @@ def main() -> int:
 
 
 def report(medians: dict[str, float], options: argparse.Namespace) -> int:
-    """Print medians and ratios; gives how many budgets were missed, where that is asked for."""
+    """Print medians and ratios; return the number of missed budgets if they are checked."""
     missed = 0
     for name, seconds in medians.items():
         ratio = seconds / medians.get("by hand", seconds)
@@ -117,7 +117,7 @@ def report(medians: dict[str, float], options: argparse.Namespace) -> int:
 
 
 def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
-    """Let all sides take turns; gives the medians."""
+    """Run all sides in turns; return the medians."""
     events_of = folder / "event log"
     events_of.mkdir()
     spark = session(options.master, events_of, workers=options.workers)
@@ -153,19 +153,19 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
 
 
 def spilled(events_of: Path) -> int:
-    """Bytes that tasks had no room for in memory."""
+    """Return the bytes that tasks spilled to disk."""
     lines = (line for log in events_of.rglob("*") if log.is_file() for line in log.open())
     ends = (json.loads(line) for line in lines if '"SparkListenerTaskEnd"' in line)
     return sum(end.get("Task Metrics", {}).get("Disk Bytes Spilled", 0) for end in ends)
 
 
 def session(master: str = "local[2]", events_of: Path | None = None, *, workers: int = 2) -> SparkSession:
-    """A session as penstock's own are, so that both sides have the same; its events go to a folder."""
+    """Return a session with the settings of penstock's sessions, and an event log."""
     return (
         SparkSession.builder.master(master)
         .config("spark.executor.cores", "1")
         .config("spark.cores.max", str(workers))
-        # Executors may run as somebody else, who writes next to the driver.
+        # Executors may run as another user, who writes next to the driver.
         .config("spark.hadoop.fs.permissions.umask-mode", "000")
         .config("spark.eventLog.enabled", str(events_of is not None).lower())
         .config("spark.eventLog.dir", str(events_of))
@@ -181,7 +181,7 @@ def session(master: str = "local[2]", events_of: Path | None = None, *, workers:
 
 
 def extracted(folder: Path, rows: int) -> Package:
-    """A package with so many events."""
+    """Return a package with this number of events."""
     return filled(folder, events(rows))
 
 
@@ -212,7 +212,7 @@ def filled(
 
 
 def multiplied(folder: Path, package: Package, rows: int, spark: SparkSession) -> Package:
-    """A package with the events of another one as often as it takes, each with an id of its own."""
+    """Return a package that repeats the events of another one, each with a unique id."""
     made = Packages.at(str(folder / "packages")).package(create_load_id())
     made.create()
     (table,) = ExtractManifest.from_dict(package.read_extracted()).tables
@@ -234,7 +234,7 @@ def multiplied(folder: Path, package: Package, rows: int, spark: SparkSession) -
 
 
 def by_hand(package: Package, spark: SparkSession, out: Path) -> str:
-    """What somebody who knows the data and Spark would write; gives the seconds before the tables."""
+    """Normalize as a user who knows the data and Spark would; return the seconds before the tables."""
     started = time.monotonic()
     raw = spark.read.schema("row STRING").parquet(f"{package.path}/data/extracted/events")
     parsed = raw.select(
@@ -272,7 +272,7 @@ def by_hand(package: Package, spark: SparkSession, out: Path) -> str:
 
 
 def steps_of(normalized: NormalizedPackage) -> str:
-    """The seconds of what comes before the tables."""
+    """Measure the seconds before the tables are written."""
     assert normalized.report is not None
     return ", ".join(f"{step.name} {step.seconds:.1f} s" for step in normalized.report.steps)
 
@@ -280,7 +280,7 @@ def steps_of(normalized: NormalizedPackage) -> str:
 def tables_of(
     package: Package, schema: Schema, spark: SparkSession, out: Path
 ) -> tuple[NormalizedPackage, list[str]]:
-    """Normalize a package and write its tables; gives what came of it, and the tables that were written."""
+    """Normalize a package and write its tables; return the result and the written tables."""
     normalized = normalize(package, schema, spark=spark, naming=naming_convention(), table_extras={})
     jobs = {entry.table: package.job(entry.job).frame(spark) for entry in normalized.tables}
     write_all(jobs, out)

@@ -38,7 +38,7 @@ LOAD_ID = "1794709965.511098"
 
 @contextmanager
 def phase(what: str) -> Iterator[None]:
-    """Print how long it took, and the most memory the process has had so far."""
+    """Print the seconds, and the peak memory of the process so far."""
     began, worked = time.perf_counter(), time.process_time()
     yield
     took, busy = time.perf_counter() - began, time.process_time() - worked

@@ -2,8 +2,8 @@
 
     uv run dev/with-jars python -m benchmarks.pipelines [--to delta] [--pipelines 200] [--from 50] [--check]
 
-Each pipeline has a name, a working folder and a dataset of its own. It is created, run once with a few nested
-rows, and closed. Memory is looked at when both collectors have been through: what is told is what is held.
+Each pipeline has a separate name, working folder and dataset. It is created, run once with a few nested
+rows, and closed. Memory is measured after both garbage collectors have run.
 `held` of the JVM is its heap; it has caches with a limit (Spark's list of the last 1,000 jobs and statements,
 Delta's of tables), which fill up first. Jobs are counted from the event log.
 """
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 _MIB = 2**20
 ALLOWED = 0.5
-"""MiB that Python may hold more for each pipeline."""
+"""Growth of Python's memory in MiB that is allowed for each pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the two processes hold, in MiB, and the objects of Python."""
+    """The memory of the two processes in MiB, and the number of Python objects."""
 
     python: float
     objects: int
@@ -48,7 +48,7 @@ class Held:
 
 
 def main() -> int:
-    """Print what is held along the way; with --check fail when Python holds more with each pipeline."""
+    """Print the memory on the way; with --check fail when Python's memory grows with each pipeline."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--to", choices=("delta", "iceberg"), default="delta")
     parser.add_argument("--pipelines", type=int, default=200)
@@ -120,7 +120,7 @@ def one_pipeline(folder: Path, spark: SparkSession, number: int, options: argpar
 
 
 def look(spark: SparkSession) -> Held:
-    """What is held after both collectors went through. Objects of the JVM wait for Python to let them go."""
+    """Measure after both garbage collectors ran: the JVM keeps objects until Python releases them."""
     jvm: Any = spark._jvm  # noqa: SLF001 - nobody else tells
     for _ in range(3):
         gc.collect()

@@ -3,7 +3,7 @@
     uv run dev/with-parts python -m benchmarks.rest [children|pages|rate ...] [--slots 8] [--delay 0.05]
 
 The server is a real one on this machine that takes `--delay` seconds for each answer; executors are tasks of
-a local session with `--slots` slots, in the Python that PENSTOCK_TEST_STRANGER_PYTHON names.
+a local session with `--slots` slots, in the Python that PENSTOCK_TEST_CLUSTER_PYTHON names.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ LIMIT = 20
 
 
 def session(slots: int) -> SparkSession:
-    """A local session whose executors are strangers."""
-    os.environ.setdefault("PYSPARK_PYTHON", os.environ.get("PENSTOCK_TEST_STRANGER_PYTHON", sys.executable))
+    """Return a local session whose executors have another Python, without penstock."""
+    os.environ.setdefault("PYSPARK_PYTHON", os.environ.get("PENSTOCK_TEST_CLUSTER_PYTHON", sys.executable))
     return (
         SparkSession.builder.appName("rest")
         .master(f"local[{slots}]")
@@ -41,7 +41,7 @@ def session(slots: int) -> SparkSession:
 
 
 def source(api: Api, case: str, *, limit: str | None) -> Any:
-    """One parent with its children, or pages by their offset, to be shared out."""
+    """Return parents with children, or pages by offset, to distribute over executors."""
     client = {"base_url": api.url, **({"rate_limit": limit} if limit else {})}
     users = {"params": {"size": 100}, "paginator": {"type": "page_number", "total_path": "total_pages"}}
     posts = {"path": "users/{resources.users.id}/posts", "paginator": {"type": "offset", "limit": 10}}
@@ -58,7 +58,7 @@ def source(api: Api, case: str, *, limit: str | None) -> Any:
 
 
 def measure(spark: SparkSession, case: str, where: str, options: argparse.Namespace) -> None:
-    """One extraction, and a line about it."""
+    """Extract once, and print a line."""
     os.environ["EXTRACT__WORK_ITEMS"] = where
     many = (
         {"users": options.users, "posts": 20}
@@ -88,7 +88,7 @@ def measure(spark: SparkSession, case: str, where: str, options: argparse.Namesp
 
 
 def main() -> None:
-    """Print a line for each case and place."""
+    """Print a line for each case, on the driver and on executors."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--slots", type=int, default=8)

@@ -1,6 +1,6 @@
 """Seconds for decisions about large schemas: `uv run python -m benchmarks.schema`.
 
-The sizes that one schema must carry: 2,000 tables of 50 columns that did not change, decided in a second
+The sizes that one schema must support: 2,000 tables of 50 columns that did not change, decided in a second
 of processor time at most, and one table of 10,000 columns, new and again.
 """
 
@@ -24,7 +24,7 @@ KINDS: Final[tuple[DataType, ...]] = ("text", "bigint", "double", "timestamp", "
 
 
 def evidence(table: int, columns: int, key: str = "field_{}_{}") -> tuple[Evidence, ...]:
-    """One row of evidence for the rows and one for each column, every key another one."""
+    """Return evidence for the rows and for each column, each key with a different name."""
     return (
         Evidence(path=(), type="object", count=1000, first=(0, 0)),
         *(
@@ -37,7 +37,7 @@ def evidence(table: int, columns: int, key: str = "field_{}_{}") -> tuple[Eviden
 
 
 def schema_of_many(batches: list[tuple[Evidence, ...]]) -> StoredSchema:
-    """2,000 root tables of 50 columns, beside the columns that the engine fills."""
+    """Return 2,000 root tables of 50 columns, besides system columns."""
     schema = Schema("big")
     tables = []
     for table, batch in enumerate(batches):
@@ -48,7 +48,7 @@ def schema_of_many(batches: list[tuple[Evidence, ...]]) -> StoredSchema:
 
 
 def unchanged(stored: StoredSchema, batches: list[tuple[Evidence, ...]]) -> None:
-    """Decide every table; each gives the schema back that it got."""
+    """Decide every table; each decision returns an unchanged schema."""
     for number, batch in enumerate(batches):
         decision = decide(stored, f"table_{number}", batch)
         assert decision.schema is stored

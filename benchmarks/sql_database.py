@@ -3,10 +3,10 @@
     uv run python -m benchmarks.sql_database URL [--rows 10000000] [--turns 3] [--dlt-python PYTHON] [--check]
 
 All sides take turns in one session, `local[2]`, by 4 connections, after a round of a twentieth of the rows
-that is not counted. "By files" is bare Spark too: it writes Parquet files, and the table from them, as
-whoever wants to survive a crash without asking the database again. Another table has a skewed key: how many
-rows each range of it has is told. dlt reads a tenth of the rows by its `pyarrow` and `connectorx` backends
-into Delta, in a process of its own; its Python needs dlt[sql_database,deltalake], psycopg[binary] and
+that is not counted. "By files" is bare Spark too: it writes Parquet files, and the table from them, so that a
+crash needs no second query. Another table has a skewed key: the number of rows of each of its ranges is
+printed. dlt reads a tenth of the rows by its `pyarrow` and `connectorx` backends
+into Delta, in a separate process; its Python needs dlt[sql_database,deltalake], psycopg[binary] and
 connectorx. The jars of Delta and Postgres are those of the environment of the tests.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ALLOWED = 1.2
 MOST_SKEW = 3
 CONNECTIONS = 4
-# Most rows have small keys: a range of one width each would give nearly half of them to one task.
+# Most rows have small keys: ranges of equal width would assign nearly half of them to one task.
 SKEWED = "(power(g, 3) / 1e3)::bigint * 1000 + g % 1000"
 TABLE = """
 CREATE TABLE {name} AS SELECT {key} AS id, g % 1000 AS shop, (g % 97)::smallint AS kind,
@@ -66,7 +66,7 @@ print(time.monotonic() - started)
 
 
 def main() -> int:
-    """Print the tables; with --check fail where the ratio or the skew is more than is allowed."""
+    """Print the tables; with --check fail when the ratio or the skew exceeds its budget."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("url")
     parser.add_argument("--rows", type=int, default=10_000_000)
@@ -123,7 +123,7 @@ def session() -> SparkSession:
 
 
 def beside_bare(spark: SparkSession, options: argparse.Namespace, folder: Path) -> float:
-    """Load a table both ways; gives the ratio of the medians."""
+    """Load a table both ways; return the ratio of the medians."""
     sides: dict[str, Callable[[str, int, Path], None]] = {
         "bare Spark": lambda name, rows, to: bare(spark, options.url, name, rows, to),
         "by files": lambda name, rows, to: by_files(spark, options.url, name, rows, to),
@@ -152,18 +152,18 @@ def beside_bare(spark: SparkSession, options: argparse.Namespace, folder: Path) 
 
 
 def bare(spark: SparkSession, url: str, table: str, rows: int, to: Path) -> None:
-    """What one writes by hand, knowing the table."""
+    """Load the table as a user who knows it would."""
     by_hand(spark, url, table, rows).write.format("delta").save(f"file://{to}/table")
 
 
 def by_files(spark: SparkSession, url: str, table: str, rows: int, to: Path) -> None:
-    """The same, by way of files."""
+    """Load the table by way of Parquet files."""
     by_hand(spark, url, table, rows).write.parquet(f"file://{to}/files")
     spark.read.parquet(f"file://{to}/files").write.format("delta").save(f"file://{to}/table")
 
 
 def by_hand(spark: SparkSession, url: str, table: str, rows: int) -> DataFrame:
-    """The table, in ranges of a key whose bounds are known."""
+    """Return the table, in ranges of a key with known bounds."""
     server = urlsplit(url)
     properties = {"user": str(server.username), "password": str(server.password), "fetchsize": "10000"}
     return spark.read.jdbc(
@@ -178,7 +178,7 @@ def by_hand(spark: SparkSession, url: str, table: str, rows: int) -> DataFrame:
 
 
 def loaded(spark: SparkSession, url: str, table: str, to: Path) -> str:
-    """The same, by a pipeline; gives the seconds of its steps."""
+    """Load the table by a pipeline; return the seconds of its steps."""
     pipeline = penstock.pipeline(
         "bench",
         pipelines_dir=to / "pipelines",
@@ -193,7 +193,7 @@ def loaded(spark: SparkSession, url: str, table: str, to: Path) -> str:
 
 
 def ranges(spark: SparkSession, url: str) -> float:
-    """How the rows of a skewed key are shared out; gives the largest range by the median."""
+    """Print the ranges of a skewed key; return the largest range by the median."""
     found = [one for one in sql_table(url, "bench_skewed", partitions=16) if one is not None]
     counted = found[0].groupBy(F.spark_partition_id()).count().collect()
     counts = sorted(row["count"] for row in counted)
@@ -205,7 +205,7 @@ def ranges(spark: SparkSession, url: str) -> float:
 
 
 def beside_dlt(options: argparse.Namespace, folder: Path) -> None:
-    """How long dlt takes for a tenth of the rows."""
+    """Measure dlt with a tenth of the rows."""
     for backend in ("pyarrow", "connectorx"):
         command = [options.dlt_python, "-c", DLT, options.url, "bench_small", backend, str(folder / backend)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,11 +1,11 @@
-"""Work items on a cluster: items a second, what kills cost, whether a rate is kept, a backfill.
+"""Work items on a cluster: items a second, the cost of kills, a rate limit, a backfill.
 
     uv run dev/with-parts python -m benchmarks.work_items [CASE ...] [--mode connect] [--items 1000]
 
 The cases are speed, worker-killed, run-killed, rate and backfill, which is killed three times at random.
 
-Needs the parts of `make up`. Every run is a process of its own, whose function notes each of its calls with
-the moment in a file, so that calls can be counted whoever dies. `worker-killed` ends one worker of the
+Needs the parts of `make up`. Every run is a separate process, whose function records each call with
+its time in a file, so that calls are counted through crashes. `worker-killed` ends one worker of the
 cluster; `make up` starts it again.
 """
 
@@ -33,7 +33,7 @@ CASES = ("speed", "worker-killed", "run-killed", "rate", "backfill")
 
 
 def things(item: Any, rows: int, calls: str, pause: float) -> Any:
-    """The resource: notes the call, then gives a page of rows."""
+    """Record the call, then return a page of rows."""
     with open(f"{calls}/{os.getpid()}.txt", "a") as notes:  # noqa: PTH123 - travels with `os` alone
         notes.write(f"{time.time():.6f} {json.dumps(item)}\n")
     time.sleep(pause)
@@ -46,13 +46,13 @@ def things(item: Any, rows: int, calls: str, pause: float) -> Any:
 
 
 def session(mode: str) -> Any:
-    """A session as a user of the cluster has it: executors are strangers."""
+    """Return the session of a user of the cluster: executors have no penstock."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - only runs need it
 
     os.umask(0)
     if mode == "connect":
         return SparkSession.builder.remote(os.environ["PENSTOCK_TEST_CONNECT"]).getOrCreate()
-    os.environ["PYSPARK_PYTHON"] = os.environ["PENSTOCK_TEST_STRANGER_PYTHON"]
+    os.environ["PYSPARK_PYTHON"] = os.environ["PENSTOCK_TEST_CLUSTER_PYTHON"]
     jars = os.environ["PENSTOCK_TEST_JARS_DELTA"]
     return (
         SparkSession.builder.appName("work-items")
@@ -74,7 +74,7 @@ def session(mode: str) -> Any:
 
 
 def run(options: argparse.Namespace) -> None:
-    """One pipeline run; prints what was loaded as JSON."""
+    """Run the pipeline once; print the loaded rows as JSON."""
     spark, folder = session(options.mode), Path(options.folder)
     from pyspark.sql import functions as F  # noqa: PLC0415 - as above
 
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 class Bench:
-    """Starts runs on a folder of its own, watches their calls, and kills."""
+    """Runs in a separate folder: started, watched and killed."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
@@ -107,7 +107,7 @@ class Bench:
         (self.folder / "calls").mkdir(parents=True)
 
     def start(self, **said: Any) -> subprocess.Popen[str]:
-        """A run in a process of its own."""
+        """Start a run in a separate process."""
         words = [f"--{key}={value}" for key, value in said.items() if value is not None]
         program = [sys.executable, "-m", "benchmarks.work_items"]
         command = [*program, "--run", f"--mode={self.options.mode}", *words]
@@ -123,7 +123,7 @@ class Bench:
             )
 
     def finish(self, process: subprocess.Popen[str]) -> dict[str, Any]:
-        """What a run printed at its end."""
+        """Return the output of a run."""
         out, _ = process.communicate()
         if process.returncode:
             raise SystemExit((self.folder / "errors.txt").read_text())
@@ -131,27 +131,27 @@ class Bench:
         return told
 
     def calls(self) -> list[tuple[float, str]]:
-        """Every call so far: the moment, and the item."""
+        """Return every call so far with its time and item."""
         lines = (line for path in (self.folder / "calls").iterdir() for line in path.read_text().splitlines())
         return sorted((float(moment), item) for moment, _, item in (line.partition(" ") for line in lines))
 
     def wait_for(self, calls: int, process: subprocess.Popen[str]) -> None:
-        """Return when so many calls were made, or the run is over."""
+        """Return after this number of calls, or at the end of the run."""
         while len(self.calls()) < calls and process.poll() is None:
             time.sleep(0.02)
 
     def waves(self) -> list[int]:
-        """The items of each wave in the ledger of the package that is there."""
+        """Return the items of each wave in the ledger of the existing package."""
         found = sorted(self.folder.glob("lake/*/_dlt_pkg/*/packages/*/waves/*/*.json"))
         return [len(json.loads(path.read_text())["items"]) for path in found]
 
     def close(self) -> None:
-        """Remove all that it left."""
+        """Remove all its files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def speed(bench: Bench, items: int) -> None:
-    """All items, nothing dies."""
+    """Run all items without a kill."""
     told = bench.finish(bench.start(items=items, rows=100))
     calls = Counter(item for _, item in bench.calls())
     pace = items / told["extract"]
@@ -161,7 +161,7 @@ def speed(bench: Bench, items: int) -> None:
 
 
 def worker_killed(bench: Bench, items: int) -> None:
-    """One worker of the cluster and its executors end in the middle."""
+    """Kill one worker of the cluster and its executors during the run."""
     process = bench.start(items=items, rows=100)
     bench.wait_for(items // 2, process)
     lines = subprocess.run(
@@ -185,12 +185,12 @@ def worker_killed(bench: Bench, items: int) -> None:
 
 
 def run_killed(bench: Bench, items: int) -> None:
-    """The run ends in the middle, and is started again."""
+    """Kill the run, and start it again."""
     process = bench.start(items=items, rows=100, seconds=4)
     bench.wait_for(items // 2, process)
     process.kill()
     process.wait()
-    time.sleep(3)  # tasks that are under way may still call
+    time.sleep(3)  # running tasks may still call
     first, waves = len(bench.calls()), bench.waves()
     told = bench.finish(bench.start(items=items, rows=100, seconds=4))
     calls = Counter(item for _, item in bench.calls())
@@ -203,7 +203,7 @@ def run_killed(bench: Bench, items: int) -> None:
 
 
 def rate(bench: Bench, items: int) -> None:
-    """A limit of 50 calls a second over all executors."""
+    """Run with a limit of 50 calls a second over all executors."""
     told = bench.finish(bench.start(items=items, rows=1, rate="50/s"))
     moments = [moment for moment, _ in bench.calls()]
     most = max(
@@ -219,7 +219,7 @@ def rate(bench: Bench, items: int) -> None:
 
 
 def backfill(bench: Bench, _: int) -> None:
-    """Twelve windows, killed three times at random."""
+    """Run a backfill of twelve windows, killed three times at random."""
     said = {"items": 12, "rows": 1000, "windows": 1, "pause": 1.0, "seconds": 1}
     for _ in range(3):
         process = bench.start(**said)

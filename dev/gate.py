@@ -1,4 +1,4 @@
-"""Prints what each suite of the gate took beside its budget: `python3 dev/gate.py FOLDER SECONDS`.
+"""Prints the seconds of each suite of the gate beside its budget: `python3 dev/gate.py FOLDER SECONDS`.
 
 `FOLDER` holds `stages.tsv`, the name and seconds of each stage, and a JUnit report of each stage with tests.
 Budgets are in `pyproject.toml`, under `tool.penstock.gate`. The duration of every test is written to
@@ -25,7 +25,7 @@ SLOWEST: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """What a test took, with its fixtures."""
+    """The seconds of a test, with its fixtures."""
 
     name: str
     seconds: float
@@ -46,12 +46,12 @@ class Suite:
     tests: tuple[Duration, ...] = ()
 
     def slowest(self) -> list[Duration]:
-        """The tests that took longest."""
+        """The slowest tests."""
         return sorted(self.tests, key=lambda test: -test.seconds)[:SLOWEST]
 
 
 def read_tests(report: Path) -> list[Duration]:
-    """Read a JUnit report; one that is not there is of a stage without tests."""
+    """Read a JUnit report; a stage without tests has none."""
     if not report.exists():
         return []
     cases = ET.parse(report).iter("testcase")  # noqa: S314 - written by pytest in this run
@@ -63,7 +63,7 @@ def _duration(case: ET.Element) -> Duration:
 
 
 def suites_of(stage: str, seconds: float, tests: Sequence[Duration]) -> list[Suite]:
-    """Split a stage by the folders of its tests; what belongs to no test is a row of the stage's own."""
+    """Split a stage by the folders of its tests; the time outside of tests is a separate row."""
     folders = sorted({test.folder for test in tests})
     if len(folders) <= 1:
         return [Suite(stage, seconds, tuple(tests))]
@@ -76,7 +76,7 @@ def suites_of(stage: str, seconds: float, tests: Sequence[Duration]) -> list[Sui
 
 
 def report_name(stage: str) -> str:
-    """The file name of a stage's JUnit report, as `.ci/run` chooses it."""
+    """Return the file name of a stage's JUnit report, as `.ci/run` chooses it."""
     return f"{stage.replace(' ', '-')}.xml"
 
 
@@ -92,7 +92,7 @@ def read_suites(folder: Path) -> list[Suite]:
 
 
 def table(suites: Iterable[Suite], budgets: Mapping[str, int], total: float) -> str:
-    """Write a line a suite, and the total; suites that run side by side add up to more."""
+    """Write a line for each suite, and the total; parallel suites add up to more."""
     rows = [("suite", "tests", "seconds", "budget", "share")]
     for suite in suites:
         share = f"{suite.seconds / total:.0%}" if total else ""
@@ -104,7 +104,7 @@ def table(suites: Iterable[Suite], budgets: Mapping[str, int], total: float) -> 
 
 
 def problems(suites: Iterable[Suite], budgets: Mapping[str, int]) -> list[str]:
-    """Name the suites without a budget and those far beyond theirs, with their slowest tests."""
+    """Name the suites without a budget and those far over theirs, with their slowest tests."""
     lines: list[str] = []
     for suite in suites:
         budget = budgets.get(suite.name)
@@ -119,7 +119,7 @@ def problems(suites: Iterable[Suite], budgets: Mapping[str, int]) -> list[str]:
 
 
 def main(folder: Path, total: float) -> int:
-    """Print the table and where the durations are; return the exit code."""
+    """Print the table and the path of the durations; return the exit code."""
     budgets = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["penstock"]["gate"]
     suites = read_suites(folder)
     durations = folder / "durations.tsv"

@@ -1,4 +1,4 @@
-"""Prints the rooms in floor order, from the import contract and each room's first docstring line."""
+"""Prints the packages from the top layer to the bottom, with the first line of each docstring."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def main() -> None:
-    """Print one line a room; an empty line stands between floors."""
+    """Print one line for each package, and an empty line between layers."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     floors = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     print("penstock: imports go down only\n")
@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def sign(room: str) -> str:
-    """The first line of a room's docstring."""
+    """Return the first line of a package's docstring."""
     folder = ROOT / "src" / "penstock" / room
     module = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     return (ast.get_docstring(ast.parse(module.read_text())) or "").partition("\n")[0]

@@ -1,8 +1,8 @@
-"""Breaks safeguards of the code one by one, and shows which test notices: `python dev/mutants.py [name ...]`.
+"""Breaks safeguards of the code one by one, and shows the test that fails: `python dev/mutants.py [name ...]`.
 
 Each mutant replaces one text in a copy of the tree and runs the tests that must fail. A text that does not
-occur exactly once is an error: the list must follow the code. `--spark` runs those whose tests need Spark,
-`--jobs` says how many run side by side. Exit code 1 when a mutant survives.
+occur exactly once is an error: the list must match the code. `--spark` runs those whose tests need Spark,
+`--jobs` sets how many run in parallel. Exit code 1 when a mutant survives.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TWO_MACHINES = f"{PIPELINE}/test_two_machines.py"
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A safeguard, the text that is it, what is put in its place, and the tests that must notice."""
+    """A safeguard: its text in the code, the replacement, and the tests that must fail."""
 
     name: str
     path: str
@@ -41,16 +41,16 @@ class Mutant:
 
 
 def unit(name: str, path: str, old: str, new: str, *tests: str) -> Mutant:
-    """A mutant whose tests need no Spark."""
+    """Return a mutant whose tests need no Spark."""
     return Mutant(name, path, old, new, tests)
 
 
 def spark(name: str, path: str, old: str, new: str, *tests: str) -> Mutant:
-    """A mutant that only tests with Spark can notice."""
+    """Return a mutant whose tests need Spark."""
     return Mutant(name, path, old, new, tests, spark=True)
 
 
-# ruff: noqa: E501 (texts as they stand in the code)
+# ruff: noqa: E501 (texts are those of the code)
 MUTANTS = (
     # --- files on a disk and in object storage
     unit(
@@ -98,7 +98,7 @@ MUTANTS = (
         f"{PACKAGE}/test_storage.py",
     ),
     unit(
-        "names that lead out of their folder",
+        "path traversal in names",
         "package/storage.py",
         'if part in {"", ".", ".."}:',
         'if part in {""}:',
@@ -106,7 +106,7 @@ MUTANTS = (
         f"{PACKAGE}/test_bad_input.py",
     ),
     unit(
-        "links that lead out of their folder",
+        "path traversal by links",
         "package/storage.py",
         "            if any(ancestor.is_symlink() for ancestor in ancestors):",
         "            if any(ancestor.is_symlink() and not ancestor for ancestor in ancestors):",
@@ -122,7 +122,7 @@ MUTANTS = (
         f"{PACKAGE}/test_bad_input.py",
     ),
     unit(
-        "two values under one key of JSON",
+        "duplicate keys in JSON",
         "package/storage.py",
         "    if len(document) != len(pairs):",
         "    if len(document) > len(pairs):",
@@ -136,7 +136,7 @@ MUTANTS = (
         f"{PACKAGE}/test_trust.py",
     ),
     unit(
-        "trial of put-if-absent",
+        "check of put-if-absent on a new storage",
         "package/trust.py",
         "    if first and not second:\n",
         "    if first:\n",
@@ -186,7 +186,7 @@ MUTANTS = (
         f"{PACKAGE}/test_kills.py",
     ),
     unit(
-        "what a completed job came to stays",
+        "results of a completed job are not overwritten",
         "package/job_folders.py",
         "        if result is not None and self._exists_in(STARTED_JOBS, name):\n",
         "        if result is not None:\n",
@@ -194,7 +194,7 @@ MUTANTS = (
         f"{PACKAGE}/test_page.py",
     ),
     unit(
-        "files of a data folder are those that were written",
+        "a data folder has exactly the written files",
         "package/folder.py",
         "        if _digest(files) != self.digest:\n",
         "        if not self.digest:\n",
@@ -202,7 +202,7 @@ MUTANTS = (
         f"{LOAD}/test_run.py",
     ),
     unit(
-        "size of a carried file",
+        "size of a transferred file",
         "package/packages.py",
         "    if sizes[0] != sizes[1]:\n",
         "    if sizes[0] < 0:\n",
@@ -226,28 +226,28 @@ MUTANTS = (
     ),
     # --- the lease
     unit(
-        "lateness in a lease's check",
+        "a lease check fails after its expiry",
         "package/lease.py",
         "        if self._is_expired():\n            self._mark_lost()\n        if self._lost.is_set():\n",
         "        if self._lost.is_set():\n",
         f"{PACKAGE}/test_lease.py",
     ),
     unit(
-        "a heartbeat never renews a lease that has run out",
+        "a heartbeat never renews an expired lease",
         "package/lease.py",
         "        if self._is_expired():\n            self._mark_lost()\n            return\n        self._heartbeat_count",
         "        self._heartbeat_count",
         f"{PACKAGE}/test_lease.py",
     ),
     unit(
-        "a heartbeat finds a later epoch",
+        "a heartbeat detects a later epoch",
         "package/lease.py",
         "        if current_epoch(self._storage) > self.epoch:\n            self._mark_lost()\n            return\n",
         "",
         f"{PACKAGE}/test_lease.py",
     ),
     unit(
-        "a holder is watched before it is taken for dead",
+        "a holder is watched before its lease is taken over",
         "package/lease.py",
         "    while _now() < deadline:\n",
         "    while _now() < deadline - 1e9:\n",
@@ -280,7 +280,7 @@ MUTANTS = (
         f"{LOAD}/test_abort.py",
     ),
     unit(
-        "the ledger's row comes last",
+        "the ledger row is written last",
         "load/run.py",
         "    with _load_package_context(package, state):\n        staged_jobs",
         "    _commit_to_ledger(manifest, target, state, {})\n"
@@ -288,7 +288,7 @@ MUTANTS = (
         f"{LOAD}/test_run.py",
     ),
     unit(
-        "files are checked before a table is touched",
+        "files are verified before a table changes",
         "load/run.py",
         "    verify_data_files(package, job_board.unread_folders(manifest))\n",
         "",
@@ -379,7 +379,7 @@ MUTANTS = (
         f"{TWO_MACHINES}::test_a_copy_of_a_package_that_is_loaded_is_not_loaded_again",
     ),
     unit(
-        "a marker alone makes no package",
+        "a marker alone is no package",
         "package/package.py",
         '        if EXTRACTED_FILE not in names:\n            return "new"\n',
         '        if not names & {EXTRACTED_FILE, NORMALIZED_FILE}:\n            return "new"\n',
@@ -416,7 +416,7 @@ MUTANTS = (
         "tests/unit/config/test_redact.py",
     ),
     unit(
-        "secrets that were met",
+        "secrets are registered for redaction",
         "redaction.py",
         "    _registry.add(str(secret))\n",
         "    str(secret)\n",
@@ -441,7 +441,7 @@ MUTANTS = (
     ),
     # --- rows and schemas
     unit(
-        "rows into normalize and rows out of it",
+        "row counts of normalize input and output",
         "normalize/table_parts.py",
         "    if dataset.rows != table_input.rows:\n",
         "    if dataset.rows < 0:\n",
@@ -462,7 +462,7 @@ MUTANTS = (
         "tests/unit/schema/test_contract.py",
     ),
     unit(
-        "what is frozen stops the run",
+        "a frozen contract stops the run",
         "schema/decision.py",
         '            if refusal.mode == "freeze":\n',
         '            if refusal.mode == "never":\n',
@@ -478,7 +478,7 @@ MUTANTS = (
         "tests/unit/extract/cursor/test_rows.py",
     ),
     unit(
-        "file of a cursor has the content that the state means",
+        "a boundary file matches the digest in the state",
         "extract/cursor/boundary_files.py",
         "        if digest != file.digest:\n",
         "        if not digest:\n",
@@ -501,7 +501,7 @@ MUTANTS = (
         f"{DESTINATIONS}/delta/test_run.py",
     ),
     unit(
-        "an Iceberg table that is ahead of the load",
+        "an Iceberg table is ahead of the load",
         "destinations/iceberg/history.py",
         "            if is_ahead(snapshot.summary, mark):\n",
         "            if is_ahead(snapshot.summary, mark) and not snapshot:\n",
@@ -516,7 +516,7 @@ MUTANTS = (
         f"{DESTINATIONS}/filesystem/test_plain_client.py",
     ),
     unit(
-        "plain files of a load are agreed on once",
+        "the file list of a load is published once",
         "destinations/filesystem/table_files.py",
         "        self.store.put_if_absent(self._name(load_id), encode_control(file_list.to_dict()))\n",
         "        self.store.put(self._name(load_id), encode_control(file_list.to_dict()))\n",
@@ -525,7 +525,7 @@ MUTANTS = (
         f"{DESTINATIONS}/filesystem/test_table_log.py",
     ),
     unit(
-        "size of a plain file that was brought",
+        "size of a published plain file",
         "destinations/filesystem/table_files.py",
         "        if size != file.bytes:\n",
         "        if size is None:\n",
@@ -566,7 +566,7 @@ MUTANTS = (
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a mutant."""
+    """The result of a mutant."""
 
     mutant: Mutant
     killed_by: str | None
@@ -575,7 +575,7 @@ class Result:
 
 
 class Tree:
-    """A copy of the tree that mutants are made in, one after another."""
+    """A copy of the repository in which mutants are applied one after another."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -596,8 +596,8 @@ class Tree:
         )
         return done.returncode, done.stdout + done.stderr
 
-    def try_out(self, mutant: Mutant) -> Result:
-        """Apply a mutant, run its tests, and take it back."""
+    def run_tests(self, mutant: Mutant) -> Result:
+        """Apply a mutant, run its tests, and revert it."""
         began, path = time.monotonic(), self._folder / "src/penstock" / mutant.path
         content = path.read_text(encoding="utf-8")
         path.write_text(content.replace(mutant.old, mutant.new), encoding="utf-8")
@@ -612,15 +612,15 @@ class Tree:
 
 
 def stale(mutants: tuple[Mutant, ...]) -> list[str]:
-    """Mutants whose text is not in the code exactly once, or whose tests are not there."""
+    """Return mutants whose text is not in the code exactly once, or whose tests do not exist."""
     problems = []
     for mutant in mutants:
         path = ROOT / "src/penstock" / mutant.path
         count = path.read_text(encoding="utf-8").count(mutant.old) if path.exists() else 0
         if count != 1:
-            problems.append(f"{mutant.name}: its text is {count} times in {mutant.path}")
+            problems.append(f"{mutant.name}: its text occurs {count} times in {mutant.path}")
         problems += [
-            f"{mutant.name}: there is no {test}"
+            f"{mutant.name}: {test} does not exist"
             for test in mutant.tests
             if not (ROOT / test.partition("::")[0]).exists()
         ]
@@ -628,11 +628,11 @@ def stale(mutants: tuple[Mutant, ...]) -> list[str]:
 
 
 def main() -> int:
-    """Try out the mutants that are asked for; returns the exit code."""
+    """Test the requested mutants; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="a part of the names of mutants; all of them without")
-    parser.add_argument("--spark", action="store_true", help="those whose tests need Spark, and no others")
-    parser.add_argument("--jobs", type=int, default=2, help="how many run side by side")
+    parser.add_argument("names", nargs="*", help="parts of names of mutants; without any, all mutants run")
+    parser.add_argument("--spark", action="store_true", help="run only mutants whose tests need Spark")
+    parser.add_argument("--jobs", type=int, default=2, help="number of parallel runs")
     given = parser.parse_args()
     if problems := stale(MUTANTS):
         print("\n".join(problems))
@@ -656,17 +656,17 @@ def main() -> int:
             print(f"tests fail without a mutant:\n{output[-4000:]}")
             return 2
 
-        def try_out(mutant: Mutant) -> Result:
+        def run_tests(mutant: Mutant) -> Result:
             tree = trees.get()
             try:
-                result = tree.try_out(mutant)
+                result = tree.run_tests(mutant)
             finally:
                 trees.put(tree)
             print(f"{result.seconds:5.0f} s  {mutant.name}: {result.killed_by or 'SURVIVES'}", flush=True)
             return result
 
         with ThreadPoolExecutor(jobs) as threads:
-            results = list(threads.map(try_out, chosen))
+            results = list(threads.map(run_tests, chosen))
     survivors = [result.mutant.name for result in results if result.killed_by is None]
     print(f"{len(results) - len(survivors)} killed, {len(survivors)} survive: {', '.join(survivors)}")
     return 1 if survivors else 0

@@ -114,7 +114,7 @@ def starting() -> dict[str, str]:
 def session_builder(*jar_groups: str) -> SparkSession.Builder:
     """A classic session as a user would build it: jars and extension, but no catalog."""
     jars = class_path(*jar_groups)
-    os.environ["PYSPARK_PYTHON"] = os.environ.get("PENSTOCK_TEST_STRANGER_PYTHON", sys.executable)
+    os.environ["PYSPARK_PYTHON"] = os.environ.get("PENSTOCK_TEST_CLUSTER_PYTHON", sys.executable)
     return (
         SparkSession.builder.appName("penstock-tests")
         .config("spark.driver.extraClassPath", jars)

@@ -3,12 +3,12 @@
 Takes:   package registries through uv, Maven, Go and apt-get; root, to run the cluster as another user.
 Gives:   Postgres, an S3 gateway and a proxy before it that breaks connections, a Spark cluster with a
          Spark Connect server, and `parts.env` to find them.
-Touches: a cache folder that stays, and a run folder that `down` removes.
+Touches: a permanent cache folder, and a run folder that `down` removes.
 
     python3 -m dev.parts tools                  install what the parts need and the machine lacks
     python3 -m dev.parts jars [GROUP...]        resolve jars and check them against spark/jars.lock
-    python3 -m dev.parts jars --lock [GROUP...] resolve them anew and write spark/jars.lock
+    python3 -m dev.parts jars --lock [GROUP...] resolve them again and write spark/jars.lock
     python3 -m dev.parts up [PART...]           start all parts, or some: spark connect postgres s3 toxiproxy
-    python3 -m dev.parts status                 say how each part is
+    python3 -m dev.parts status                 show the state of each part
     python3 -m dev.parts down                   stop everything and remove the run folder
 """

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 
 from dev.parts import jars, lifecycle, postgres
 from dev.parts.environments import dlt_python
-from dev.parts.places import PartError, Places, find_places
+from dev.parts.folders import PartError, PartFolders, find_folders
 from dev.parts.tools import APT_PACKAGES, find_tool
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give the exit code."""
+    """Run one command and return the exit code."""
     parser = argparse.ArgumentParser(prog="python3 -m dev.parts", description="Real parts for tests.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("tools", help="install what the parts need and the machine lacks")
@@ -26,15 +26,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("down", help="stop everything and remove the run folder")
     chosen = parser.parse_args(arguments)
 
-    os.umask(0o022)  # the cluster's user must be able to read what is made here
+    os.umask(0o022)  # the cluster's user must be able to read new files
     try:
-        return _run(chosen, find_places())
+        return _run(chosen, find_folders())
     except PartError as error:
         print(error, file=sys.stderr)
         return 1
 
 
-def _run(chosen: argparse.Namespace, places: Places) -> int:
+def _run(chosen: argparse.Namespace, folders: PartFolders) -> int:
     match chosen.command:
         case "tools":
             for name in APT_PACKAGES:
@@ -43,16 +43,16 @@ def _run(chosen: argparse.Namespace, places: Places) -> int:
         case "jars":
             groups = _known(chosen.names, jars.GROUPS) or jars.DEFAULT_GROUPS
             if chosen.lock:
-                jars.lock_jars(places, groups)
-            print(lifecycle.shell_exports(jars.ensure_jars(places, groups)), end="")
+                jars.lock_jars(folders, groups)
+            print(lifecycle.shell_exports(jars.ensure_jars(folders, groups)), end="")
         case "dlt":
-            print(lifecycle.shell_exports({"PENSTOCK_TEST_DLT_PYTHON": str(dlt_python(places))}), end="")
+            print(lifecycle.shell_exports({"PENSTOCK_TEST_DLT_PYTHON": str(dlt_python(folders))}), end="")
         case "up":
-            return lifecycle.up(places, _known(chosen.names, lifecycle.CHOICES) or lifecycle.USUAL)
+            return lifecycle.up(folders, _known(chosen.names, lifecycle.CHOICES) or lifecycle.USUAL)
         case "status":
-            return lifecycle.status(places)
+            return lifecycle.status(folders)
         case _:
-            return lifecycle.down(places)
+            return lifecycle.down(folders)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Python environments of others: made once in the cache, in fixed versions, without this project."""
+"""Python environments without this project, built once in the cache, in fixed versions."""
 
 import hashlib
 import shutil
@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dev.parts.places import Places
+from dev.parts.folders import PartFolders
 from dev.parts.tools import download, find_tool, run_tool
 
 DLT: Final = ("dlt[filesystem,deltalake,duckdb]==1.31.0",)
-"""The judge: run beside penstock where both must come to the same result."""
+"""The reference that runs beside penstock and must have the same results."""
 
 
 def ensure_environment(
-    places: Places, name: str, *, python: str, packages: Sequence[str], constraints: str = ""
+    folders: PartFolders, name: str, *, python: str, packages: Sequence[str], constraints: str = ""
 ) -> Path:
-    """Give the Python of an environment with the packages; the same wishes find the same environment."""
+    """Return the Python of an environment with the packages; the same packages reuse the environment."""
     wishes = "\n".join((python, *packages, constraints))
-    folder = places.cache / f"{name}-{hashlib.sha256(wishes.encode()).hexdigest()[:12]}"
+    folder = folders.cache / f"{name}-{hashlib.sha256(wishes.encode()).hexdigest()[:12]}"
     executable, complete = folder / "bin" / "python", folder / "complete"
     if not complete.exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -31,6 +31,6 @@ def ensure_environment(
     return executable
 
 
-def dlt_python(places: Places) -> Path:
-    """Give a Python that has dlt, in the version that the comparisons were made with."""
-    return ensure_environment(places, "dlt", python="3.11", packages=DLT)
+def dlt_python(folders: PartFolders) -> Path:
+    """Return a Python with dlt, in the version of the recorded comparisons."""
+    return ensure_environment(folders, "dlt", python="3.11", packages=DLT)

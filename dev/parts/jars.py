@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dev.parts.places import REPOSITORY, PartError, Places
+from dev.parts.folders import REPOSITORY, PartError, PartFolders
 from dev.parts.tools import download, find_tool
 
 LOCK: Final = REPOSITORY / "src" / "penstock" / "spark" / "jars.lock"
@@ -48,46 +48,48 @@ Digests = dict[str, str]
 """Hash by `group/file name`."""
 
 
-def ensure_jars(places: Places, groups: Sequence[str]) -> dict[str, str]:
-    """Resolve the groups that the cache lacks, compare every file with the lock, and give the class paths."""
+def ensure_jars(folders: PartFolders, groups: Sequence[str]) -> dict[str, str]:
+    """Resolve the groups that the cache lacks, compare each file with the lock, return the class paths."""
     locked = _read_lock()
     for group in groups:
         wanted = _of_group(locked, group)
         if not wanted:
             raise PartError(f"{LOCK.name} has no {group}: run `python3 -m dev.parts jars --lock {group}`")
-        found = _hash_group(places, group)
+        found = _hash_group(folders, group)
         if found.keys() != wanted.keys():
-            _resolve(places, group)
-            found = _hash_group(places, group)
+            _resolve(folders, group)
+            found = _hash_group(folders, group)
         if found != wanted:
-            raise PartError(f"the jars in {_folder(places, group)} are not those of {LOCK.name}: remove them")
-    return {f"PENSTOCK_TEST_JARS_{group.upper()}": _class_path(places, group) for group in groups}
+            raise PartError(
+                f"the jars in {_folder(folders, group)} are not those of {LOCK.name}: remove them"
+            )
+    return {f"PENSTOCK_TEST_JARS_{group.upper()}": _class_path(folders, group) for group in groups}
 
 
-def lock_jars(places: Places, groups: Sequence[str]) -> None:
-    """Resolve groups anew and write their hashes; other groups keep theirs."""
+def lock_jars(folders: PartFolders, groups: Sequence[str]) -> None:
+    """Resolve groups again and write their hashes; other groups keep theirs."""
     locked = _read_lock()
     for group in groups:
-        _resolve(places, group)
+        _resolve(folders, group)
         others = {name: digest for name, digest in locked.items() if name not in _of_group(locked, group)}
-        locked = {**others, **_hash_group(places, group)}
+        locked = {**others, **_hash_group(folders, group)}
     LOCK.write_text("".join(f"{locked[name]}  {name}\n" for name in sorted(locked)))
 
 
-def _folder(places: Places, group: str) -> Path:
-    return places.cache / "jars" / group
+def _folder(folders: PartFolders, group: str) -> Path:
+    return folders.cache / "jars" / group
 
 
-def _jars(places: Places, group: str) -> list[Path]:
-    return sorted(_folder(places, group).glob("*.jar"))
+def _jars(folders: PartFolders, group: str) -> list[Path]:
+    return sorted(_folder(folders, group).glob("*.jar"))
 
 
-def _class_path(places: Places, group: str) -> str:
-    return ":".join(str(path) for path in _jars(places, group))
+def _class_path(folders: PartFolders, group: str) -> str:
+    return ":".join(str(path) for path in _jars(folders, group))
 
 
-def _hash_group(places: Places, group: str) -> Digests:
-    return {f"{group}/{path.name}": _hash_file(path) for path in _jars(places, group)}
+def _hash_group(folders: PartFolders, group: str) -> Digests:
+    return {f"{group}/{path.name}": _hash_file(path) for path in _jars(folders, group)}
 
 
 def _hash_file(path: Path) -> str:
@@ -105,9 +107,9 @@ def _of_group(locked: Digests, group: str) -> Digests:
     return {name: digest for name, digest in locked.items() if name.startswith(f"{group}/")}
 
 
-def _resolve(places: Places, group: str) -> None:
+def _resolve(folders: PartFolders, group: str) -> None:
     find_tool("java")
-    folder = _folder(places, group)
+    folder = _folder(folders, group)
     with tempfile.TemporaryDirectory() as scratch:
         pom = Path(scratch) / "pom.xml"
         pom.write_text(_pom(GROUPS[group]))

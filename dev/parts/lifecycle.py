@@ -1,4 +1,4 @@
-"""Up, status and down: parts in order, side by side where nothing binds them."""
+"""Up, status and down: parts in the order of their dependencies, otherwise in parallel."""
 
 import json
 import os
@@ -11,57 +11,59 @@ from threading import Event
 from typing import Final
 
 from dev.parts import mariadb, postgres, s3, spark, toxiproxy
-from dev.parts.places import PartError, Places, make_run_folders
+from dev.parts.cluster_python import USER
+from dev.parts.folders import PartError, PartFolders, make_run_folders
 from dev.parts.processes import Part, Started, is_alive, read_started, start, stop
-from dev.parts.stranger import USER
 
 _PARTS: Final = (*spark.PARTS, *postgres.PARTS, *mariadb.PARTS, *s3.PARTS, *toxiproxy.PARTS)
 PARTS: Final = {part.name: part for part in _PARTS}
 """Every part comes after those that it needs."""
 CHOICES: Final = tuple(dict.fromkeys(part.group for part in PARTS.values()))
 USUAL: Final = tuple(group for group in CHOICES if group != "mariadb")
-"""What is started when nothing is asked for by name."""
+"""The parts that `up` starts without arguments."""
 PATIENCE_SECONDS: Final = 180.0
 LAST_WORDS: Final = 20
 
 Row = tuple[str, str, str, str]
 
 
-def up(places: Places, choices: Collection[str]) -> int:
-    """Start parts and what they need; those that run and are well are left alone."""
-    places.cache.mkdir(parents=True, exist_ok=True)
-    make_run_folders(places)
-    kept, chosen = _well(places), _with_needs(choices)
+def up(folders: PartFolders, choices: Collection[str]) -> int:
+    """Start parts and their dependencies; healthy parts are not restarted."""
+    folders.cache.mkdir(parents=True, exist_ok=True)
+    make_run_folders(folders)
+    kept, chosen = _well(folders), _with_needs(choices)
     missing = {name: part for name, part in chosen.items() if name not in kept}
     orphans = {name for name, part in PARTS.items() if missing.keys() & part.needs}
-    _stop_named(missing.keys() | orphans, places)  # what is left of those that died, and what hung on them
+    _stop_named(
+        missing.keys() | orphans, folders
+    )  # remains of crashed parts and of parts that depend on them
     rows = [_row(each, "already runs") for name, each in kept.items() if name in chosen]
     try:
-        rows += _start_all(list(missing.values()), kept, places)
+        rows += _start_all(list(missing.values()), kept, folders)
     except BaseException:
-        _stop_named(missing.keys(), places)
+        _stop_named(missing.keys(), folders)
         raise
-    _write_addresses(places)
+    _write_addresses(folders)
     _print_table(rows)
-    print(f"addresses: {places.run / 'parts.env'}")
+    print(f"addresses: {folders.run / 'parts.env'}")
     return 0
 
 
-def status(places: Places) -> int:
-    """Say how each part is; the exit code is 0 when parts run and all are well."""
-    well, known = _well(places), read_started(places)
+def status(folders: PartFolders) -> int:
+    """Print the state of each part; the exit code is 0 when parts run and all are healthy."""
+    well, known = _well(folders), read_started(folders)
     _print_table([_row(each, "well" if name in well else _trouble(each)) for name, each in known.items()])
     return 0 if known and len(well) == len(known) else 1
 
 
-def down(places: Places) -> int:
-    """Stop every part and remove the run folder; dead parts leave nothing behind either."""
-    if not places.records.exists():
+def down(folders: PartFolders) -> int:
+    """Stop every part and remove the run folder, with the remains of crashed parts."""
+    if not folders.records.exists():
         print("nothing runs")
         return 0
-    known = read_started(places)
-    stop(known.values(), places)
-    shutil.rmtree(places.run)
+    known = read_started(folders)
+    stop(known.values(), folders)
+    shutil.rmtree(folders.run)
     print(f"stopped: {' '.join(known) or 'nothing'}")
     return 0
 
@@ -71,8 +73,8 @@ def shell_exports(exports: Mapping[str, str]) -> str:
     return "".join(f"export {key}={shlex.quote(value)}\n" for key, value in sorted(exports.items()))
 
 
-def _stop_named(names: Collection[str], places: Places) -> None:
-    stop((each for name, each in read_started(places).items() if name in names), places)
+def _stop_named(names: Collection[str], folders: PartFolders) -> None:
+    stop((each for name, each in read_started(folders).items() if name in names), folders)
 
 
 def _with_needs(choices: Collection[str]) -> dict[str, Part]:
@@ -81,17 +83,17 @@ def _with_needs(choices: Collection[str]) -> dict[str, Part]:
     return {name: part for name, part in PARTS.items() if part.group in groups}
 
 
-def _well(places: Places) -> dict[str, Started]:
-    known = read_started(places)
+def _well(folders: PartFolders) -> dict[str, Started]:
+    known = read_started(folders)
     well: dict[str, Started] = {}
     for name, part in PARTS.items():
         started = known.get(name)
-        if started and is_alive(started) and well.keys() >= {*part.needs} and part.healthy(places, started):
+        if started and is_alive(started) and well.keys() >= {*part.needs} and part.healthy(folders, started):
             well[name] = started
     return well
 
 
-def _start_all(parts: list[Part], kept: Mapping[str, Started], places: Places) -> list[Row]:
+def _start_all(parts: list[Part], kept: Mapping[str, Started], folders: PartFolders) -> list[Row]:
     give_up = Event()
     futures: dict[str, Future[Started]] = {}
     seconds: dict[str, float] = {}
@@ -99,7 +101,7 @@ def _start_all(parts: list[Part], kept: Mapping[str, Started], places: Places) -
     def start_one(part: Part) -> Started:
         needs = {need: kept.get(need) or futures[need].result() for need in part.needs}
         begin = time.monotonic()
-        started = _start_part(part, needs, places, give_up=give_up)
+        started = _start_part(part, needs, folders, give_up=give_up)
         seconds[part.name] = time.monotonic() - begin
         return started
 
@@ -111,28 +113,28 @@ def _start_all(parts: list[Part], kept: Mapping[str, Started], places: Places) -
         finally:
             give_up.set()
     if failed := next((future for future in done if future.exception()), None):
-        failed.result()  # the first to fail; the others only gave up
+        failed.result()  # the first failure; the others were only cancelled
     return [_row(future.result(), f"{seconds[name]:.1f} s") for name, future in futures.items()]
 
 
-def _start_part(part: Part, needs: Mapping[str, Started], places: Places, *, give_up: Event) -> Started:
+def _start_part(part: Part, needs: Mapping[str, Started], folders: PartFolders, *, give_up: Event) -> Started:
     try:
-        started = start(part.name, part.launch(places, needs), places)
+        started = start(part.name, part.launch(folders, needs), folders)
     except OSError as error:
         raise PartError(f"{part.name} cannot be started: {error}") from error
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not part.healthy(places, started):
+    while not part.healthy(folders, started):
         if give_up.wait(0.2) or not is_alive(started) or time.monotonic() > deadline:
             end = "died" if not is_alive(started) else "did not become well"
-            words = places.log(part.name).read_text(errors="replace").splitlines()[-LAST_WORDS:]
-            raise PartError("\n".join([f"{part.name} {end}; the end of {places.log(part.name)}:", *words]))
+            words = folders.log(part.name).read_text(errors="replace").splitlines()[-LAST_WORDS:]
+            raise PartError("\n".join([f"{part.name} {end}; the end of {folders.log(part.name)}:", *words]))
     return started
 
 
-def _write_addresses(places: Places) -> None:
-    exports = {key: value for each in read_started(places).values() for key, value in each.exports.items()}
+def _write_addresses(folders: PartFolders) -> None:
+    exports = {key: value for each in read_started(folders).values() for key, value in each.exports.items()}
     for name, text in (("parts.env", shell_exports(exports)), ("parts.json", json.dumps(exports, indent=2))):
-        path = places.run / name
+        path = folders.run / name
         path.touch(mode=0o600)
         path.write_text(text)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from dev.parts.places import Places
+from dev.parts.folders import PartFolders
 from dev.parts.processes import LOOPBACK, Launch, Part, Started, ensure_user, free_port, own_folder
 from dev.parts.tools import find_tool, run_tool
 
@@ -16,13 +16,13 @@ ROLE: Final = "penstock"
 SETTINGS: Final = (f"--bind-address={LOOPBACK}", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin")
 
 
-def _launch(places: Places, _: Mapping[str, Started]) -> Launch:
+def _launch(folders: PartFolders, _: Mapping[str, Started]) -> Launch:
     server = find_tool("mariadbd")
     find_tool("mariadb")
     user = ensure_user("mysql")  # the server refuses to run as root
-    home = own_folder(places.run / "mariadb", user, mode=0o700)
+    home = own_folder(folders.run / "mariadb", user, mode=0o700)
     password = secrets.token_hex(8)
-    shutil.rmtree(home / "data", ignore_errors=True)  # left by a server that died
+    shutil.rmtree(home / "data", ignore_errors=True)  # left by a crashed server
     data = own_folder(home / "data", user)
     _make_data_folder(data, user=user)
     port, first = free_port(), home / "first.sql"
@@ -44,8 +44,8 @@ def _launch(places: Places, _: Mapping[str, Started]) -> Launch:
     )
 
 
-def _healthy(_: Places, started: Started) -> bool:
-    """Whether it lets the role of the tests in: it answers before its first statements are through."""
+def _healthy(_: PartFolders, started: Started) -> bool:
+    """Return whether the role of the tests can log in: the server answers before its setup has ended."""
     port = started.facts["port"]
     question = ["mariadb", "--no-defaults", "-h", LOOPBACK, "-P", port, "-u", ROLE, "-Ne", "SELECT 1", ROLE]
     answer = subprocess.run(

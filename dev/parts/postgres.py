@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from dev.parts.places import PartError, Places
+from dev.parts.folders import PartError, PartFolders
 from dev.parts.processes import LOOPBACK, Launch, Part, Started, ensure_user, free_port, own_folder
 from dev.parts.tools import apt_install, run_tool
 
@@ -18,18 +18,18 @@ SETTINGS: Final = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
     "fsync": "off",
-    # Tests have an Iceberg catalog for each place, and each of those has connections of its own.
+    # Tests have an Iceberg catalog for each location, and each catalog has separate connections.
     "max_connections": "200",
     "shared_buffers": "64MB",
 }
 
 
-def _launch(places: Places, _: Mapping[str, Started]) -> Launch:
+def _launch(folders: PartFolders, _: Mapping[str, Started]) -> Launch:
     programs = find_programs()
     user = ensure_user("postgres")  # the server refuses to run as root
-    home = own_folder(places.run / "postgres", user, mode=0o700)
+    home = own_folder(folders.run / "postgres", user, mode=0o700)
     password = secrets.token_hex(8)
-    shutil.rmtree(home / "data", ignore_errors=True)  # left by a server that died
+    shutil.rmtree(home / "data", ignore_errors=True)  # left by a crashed server
     _make_data_folder(programs, home, user=user, password=password)
     port = free_port()
     settings = [word for key, value in SETTINGS.items() for word in ("-c", f"{key}={value}")]
@@ -43,14 +43,14 @@ def _launch(places: Places, _: Mapping[str, Started]) -> Launch:
     )
 
 
-def _healthy(_: Places, started: Started) -> bool:
+def _healthy(_: PartFolders, started: Started) -> bool:
     question = [str(find_programs() / "psql"), started.exports["PENSTOCK_TEST_POSTGRES"], "-qAtc", "select 1"]
     answer = subprocess.run(question, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     return answer.stdout.strip() == "1"
 
 
 def find_programs() -> Path:
-    """Give the folder of the server's programs, after installing them when the machine lacks them."""
+    """Return the folder of the server's programs, after installing them if they are missing."""
     found = _find_installed()
     if found is None:
         apt_install("postgresql")

@@ -1,4 +1,4 @@
-"""Processes that outlive the command that starts them: begun, remembered, found again and ended."""
+"""Processes that outlive the command that starts them: started, recorded, found again and stopped."""
 
 import contextlib
 import http.client
@@ -17,13 +17,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
-from dev.parts.places import Places
+from dev.parts.folders import PartFolders
 from dev.parts.tools import run_tool
 
 LOOPBACK: Final = "127.0.0.1"
 GRACE_SECONDS: Final = 15.0
 NO_ANSWER: Final = (OSError, http.client.HTTPException, ValueError)
-"""What a page that is not there yet, or only half of it, raises."""
+"""Errors of a page that does not exist yet, or is incomplete."""
 
 _given_out: set[int] = set()
 _giving_out = threading.Lock()
@@ -31,25 +31,25 @@ _giving_out = threading.Lock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start a process, and what the world may know about it."""
+    """How to start a process, and the variables that it exports."""
 
     command: tuple[str, ...]
     cwd: Path
     address: str
     env: Mapping[str, str] | None = None
-    """The whole environment; None hands on the caller's."""
+    """The complete environment; None inherits the caller's."""
     user: str | None = None
     """None means the caller's own user."""
     umask: int = 0o022
     stop_signal: int = signal.SIGTERM
     exports: dict[str, str] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
-    """What the health check needs to know later."""
+    """Arguments of the later health check."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A process that was started: the leader of a session of its own."""
+    """A started process: the leader of a separate session."""
 
     part: str
     pid: int
@@ -63,14 +63,14 @@ class Started:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One thing that `up` can start."""
+    """A part that `up` can start."""
 
     name: str
     group: str
-    """The name by which a caller asks for it."""
-    launch: Callable[[Places, Mapping[str, Started]], Launch]
-    """Prepare the part and say how to start it; gets the parts that it needs."""
-    healthy: Callable[[Places, Started], bool]
+    """The name of the part on the command line."""
+    launch: Callable[[PartFolders, Mapping[str, Started]], Launch]
+    """Prepare the part and return how to start it; the arguments are the parts that it needs."""
+    healthy: Callable[[PartFolders, Started], bool]
     needs: tuple[str, ...] = ()
 
 
@@ -82,10 +82,10 @@ class _Process:
     born: int
 
 
-def start(part: str, launch: Launch, places: Places) -> Started:
-    """Start a process with its log, and write down how to find it again."""
+def start(part: str, launch: Launch, folders: PartFolders) -> Started:
+    """Start a process with its log, and record how to find it again."""
     entry = pwd.getpwnam(launch.user) if launch.user else None
-    with places.log(part).open("wb") as log:
+    with folders.log(part).open("wb") as log:
         process = subprocess.Popen(
             launch.command,
             cwd=launch.cwd,
@@ -109,39 +109,39 @@ def start(part: str, launch: Launch, places: Places) -> Started:
         exports=launch.exports,
         facts=launch.facts,
     )
-    record = places.records / f"{part}.json"
+    record = folders.records / f"{part}.json"
     record.touch(mode=0o600)  # exports hold keys
     record.write_text(json.dumps(asdict(started), indent=2))
     return started
 
 
-def read_started(places: Places) -> dict[str, Started]:
-    """Give every process that was written down, alive or not."""
-    records = (json.loads(path.read_text()) for path in sorted(places.records.glob("*.json")))
+def read_started(folders: PartFolders) -> dict[str, Started]:
+    """Return every recorded process, running or not."""
+    records = (json.loads(path.read_text()) for path in sorted(folders.records.glob("*.json")))
     return {record["part"]: Started(**record) for record in records}
 
 
 def is_alive(started: Started) -> bool:
-    """Whether the very process that was started still runs."""
+    """Return whether the started process still runs."""
     leader = _read_process(started.pid)
     return leader is not None and leader.born == started.born and leader.state != "Z"
 
 
-def stop(all_started: Iterable[Started], places: Places) -> None:
-    """End processes and all that they started, gently first, and forget them."""
+def stop(all_started: Iterable[Started], folders: PartFolders) -> None:
+    """Stop processes and their children, gently first, and delete their records."""
     ending = tuple(all_started)
     for started in ending:
         _signal_session(started, started.stop_signal)
     _wait_for_end(ending)
     for started in ending:
         _signal_session(started, signal.SIGKILL)
-    _wait_for_end(ending)  # what is killed still writes for a moment, into folders that go next
+    _wait_for_end(ending)  # a killed process may still write for a moment, into folders that are deleted next
     for started in ending:
-        (places.records / f"{started.part}.json").unlink(missing_ok=True)
+        (folders.records / f"{started.part}.json").unlink(missing_ok=True)
 
 
 def ensure_user(name: str) -> str | None:
-    """Give a system user that exists, or None when only root could run something as it."""
+    """Create a system user and return its name, or None without the rights of root."""
     if os.getuid() != 0:
         return None
     try:
@@ -152,7 +152,7 @@ def ensure_user(name: str) -> str | None:
 
 
 def own_folder(folder: Path, user: str | None, *, mode: int = 0o755) -> Path:
-    """Make a folder that belongs to the user of a part."""
+    """Create a folder that belongs to the user of a part."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(mode)
     if user is not None:
@@ -172,7 +172,7 @@ def free_port() -> int:
 
 
 def port_answers(address: str) -> bool:
-    """Whether something accepts connections at `host:port`."""
+    """Return whether a server accepts connections at `host:port`."""
     host, port = address.rsplit(":", 1)
     with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=2):
         return True
@@ -180,7 +180,7 @@ def port_answers(address: str) -> bool:
 
 
 def url_answers(url: str) -> bool:
-    """Whether a page is there, and well."""
+    """Return whether a page exists and reports health."""
     with contextlib.suppress(*NO_ANSWER), urllib.request.urlopen(url, timeout=2) as answer:
         return bool(answer.status == 200)  # noqa: PLR2004 - an HTTP status is its own name
     return False

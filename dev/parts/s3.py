@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-from dev.parts.places import Places
+from dev.parts.folders import PartFolders
 from dev.parts.processes import LOOPBACK, Launch, Part, Started, free_port, url_answers
 from dev.parts.tools import go_install
 
@@ -15,14 +15,14 @@ BUCKET: Final = "penstock"
 S3: Final = "s3"
 
 
-def _launch(places: Places, _: Mapping[str, Started]) -> Launch:
-    home = places.run / "s3"
+def _launch(folders: PartFolders, _: Mapping[str, Started]) -> Launch:
+    home = folders.run / "s3"
     (home / "buckets" / BUCKET).mkdir(parents=True, exist_ok=True)
     (home / "metadata").mkdir(exist_ok=True)
     address = f"{LOOPBACK}:{free_port()}"
     key, secret = "penstock", secrets.token_hex(16)
     backend = ("posix", "--sidecar", str(home / "metadata"), str(home / "buckets"))
-    gateway = str(go_install(places, "versitygw", module=MODULE, version=VERSION))
+    gateway = str(go_install(folders, "versitygw", module=MODULE, version=VERSION))
     return Launch(
         command=(gateway, "--port", address, "--health", "/health", *backend),
         cwd=home,
@@ -37,7 +37,7 @@ def _launch(places: Places, _: Mapping[str, Started]) -> Launch:
     )
 
 
-def _healthy(_: Places, started: Started) -> bool:
+def _healthy(_: PartFolders, started: Started) -> bool:
     return url_answers(f"http://{started.address}/health")
 
 

@@ -1,4 +1,4 @@
-"""A Spark cluster of two workers, and a Spark Connect server on it, run by strangers."""
+"""A Spark cluster of two workers, and a Spark Connect server on it, run by another user without penstock."""
 
 import json
 import os
@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from dev.parts.cluster_python import cluster_python, cluster_user, spark_home
+from dev.parts.folders import PartFolders
 from dev.parts.jars import DEFAULT_GROUPS, ensure_jars
-from dev.parts.places import Places
 from dev.parts.processes import (
     LOOPBACK,
     NO_ANSWER,
@@ -19,7 +20,6 @@ from dev.parts.processes import (
     own_folder,
     port_answers,
 )
-from dev.parts.stranger import spark_home, stranger_python, stranger_user
 from dev.parts.tools import find_tool
 
 MASTER: Final = "spark-master"
@@ -29,7 +29,7 @@ CONNECT_STARTED: Final = "Spark Connect server started"
 
 # Each worker declares room for two applications, so a classic driver runs beside the Connect server.
 WORKER_ROOM: Final = ("--cores", "2", "--memory", "2g")
-# They live for some minutes, in which the compiler that optimizes takes more than it saves.
+# They run for some minutes, in which the optimizing compiler takes more than it saves.
 _SHORT: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
 CONNECT_CONF: Final = {
     "spark.cores.max": "2",
@@ -52,31 +52,31 @@ CONNECT_CONF: Final = {
 }
 
 
-def _launch_master(places: Places, _: Mapping[str, Started]) -> Launch:
+def _launch_master(folders: PartFolders, _: Mapping[str, Started]) -> Launch:
     port, page = free_port(), free_port()
     url = f"spark://{LOOPBACK}:{port}"
     options = ("--host", LOOPBACK, "--port", str(port), "--webui-port", str(page))
     return _launch(
-        places,
+        folders,
         command=("spark-class", "org.apache.spark.deploy.master.Master", *options),
         address=url,
         exports={
             "PENSTOCK_TEST_SPARK_MASTER": url,
-            "PENSTOCK_TEST_SHARED": str(places.shared),
-            "PENSTOCK_TEST_STRANGER_PYTHON": str(stranger_python(places)),
-            **ensure_jars(places, DEFAULT_GROUPS),
+            "PENSTOCK_TEST_SHARED": str(folders.shared),
+            "PENSTOCK_TEST_CLUSTER_PYTHON": str(cluster_python(folders)),
+            **ensure_jars(folders, DEFAULT_GROUPS),
         },
         facts={"page": f"http://{LOOPBACK}:{page}/json/"},
     )
 
 
-def _launch_worker(name: str) -> Callable[[Places, Mapping[str, Started]], Launch]:
-    def launch(places: Places, running: Mapping[str, Started]) -> Launch:
+def _launch_worker(name: str) -> Callable[[PartFolders, Mapping[str, Started]], Launch]:
+    def launch(folders: PartFolders, running: Mapping[str, Started]) -> Launch:
         master, port = running[MASTER], free_port()
         options = ("--host", LOOPBACK, "--port", str(port), "--webui-port", str(free_port()), *WORKER_ROOM)
-        work = own_folder(places.run / "spark" / name, stranger_user())
+        work = own_folder(folders.run / "spark" / name, cluster_user())
         return _launch(
-            places,
+            folders,
             command=(
                 *("spark-class", "org.apache.spark.deploy.worker.Worker", *options),
                 *("--work-dir", str(work), master.address),
@@ -88,22 +88,22 @@ def _launch_worker(name: str) -> Callable[[Places, Mapping[str, Started]], Launc
     return launch
 
 
-def _launch_connect(places: Places, running: Mapping[str, Started]) -> Launch:
+def _launch_connect(folders: PartFolders, running: Mapping[str, Started]) -> Launch:
     address = f"{LOOPBACK}:{(port := free_port())}"
     jars = running[MASTER].exports
     tables = f"{jars['PENSTOCK_TEST_JARS_DELTA']}:{jars['PENSTOCK_TEST_JARS_ICEBERG']}"
     # The server keeps a folder of one fixed name among temporary files: /tmp would give it to the first user.
-    temporary = own_folder(places.run / "spark" / "tmp", stranger_user())
+    temporary = own_folder(folders.run / "spark" / "tmp", cluster_user())
     conf = {
         **CONNECT_CONF,
         "spark.connect.grpc.binding.port": str(port),
         "spark.driver.extraClassPath": tables,
         "spark.driver.extraJavaOptions": f"{_SHORT} -Djava.io.tmpdir={temporary}",
         "spark.executor.extraClassPath": tables,
-        "spark.sql.warehouse.dir": str(places.shared / "warehouse"),
+        "spark.sql.warehouse.dir": str(folders.shared / "warehouse"),
     }
     return _launch(
-        places,
+        folders,
         command=(
             *("spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
             *("--name", "Spark Connect server", "--master", running[MASTER].address),
@@ -116,7 +116,7 @@ def _launch_connect(places: Places, running: Mapping[str, Started]) -> Launch:
 
 
 def _launch(
-    places: Places,
+    folders: PartFolders,
     *,
     command: tuple[str, ...],
     address: str,
@@ -124,13 +124,13 @@ def _launch(
     exports: dict[str, str] | None = None,
     facts: dict[str, str] | None = None,
 ) -> Launch:
-    python, user = stranger_python(places), stranger_user()
-    home = own_folder(places.run / "spark", user)
+    python, user = cluster_python(folders), cluster_user()
+    home = own_folder(folders.run / "spark", user)
     spark = spark_home(python)
     return Launch(
         command=(str(spark / "bin" / command[0]), *command[1:]),
         cwd=home,
-        env={**_stranger_env(python, spark=spark, home=home), "SPARK_DAEMON_MEMORY": memory},
+        env={**_cluster_env(python, spark=spark, home=home), "SPARK_DAEMON_MEMORY": memory},
         user=user,
         umask=0,
         address=address,
@@ -139,7 +139,7 @@ def _launch(
     )
 
 
-def _stranger_env(python: Path, *, spark: Path, home: Path) -> dict[str, str]:
+def _cluster_env(python: Path, *, spark: Path, home: Path) -> dict[str, str]:
     """Make an environment from nothing, so that the driver's paths do not leak in.
 
     The venv comes first on the PATH: a driver that names no Python asks the executors for `python3`.
@@ -158,18 +158,18 @@ def _stranger_env(python: Path, *, spark: Path, home: Path) -> dict[str, str]:
     }
 
 
-def _master_healthy(_: Places, started: Started) -> bool:
+def _master_healthy(_: PartFolders, started: Started) -> bool:
     return _master_page(started).get("status") == "ALIVE"
 
 
-def _worker_healthy(_: Places, started: Started) -> bool:
+def _worker_healthy(_: PartFolders, started: Started) -> bool:
     port = int(started.address.rsplit(":", 1)[1])
     workers = _master_page(started).get("workers", [])
     return any(worker["port"] == port and worker["state"] == "ALIVE" for worker in workers)
 
 
-def _connect_healthy(places: Places, started: Started) -> bool:
-    log = places.log(CONNECT).read_text(errors="replace")
+def _connect_healthy(folders: PartFolders, started: Started) -> bool:
+    log = folders.log(CONNECT).read_text(errors="replace")
     return CONNECT_STARTED in log and port_answers(started.address)
 
 

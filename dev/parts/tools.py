@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from dev.parts.places import PartError, Places
+from dev.parts.folders import PartError, PartFolders
 
 PAUSES: Final = (5.0, 20.0)
 """Seconds before a download is tried again."""
@@ -17,13 +17,13 @@ APT_PACKAGES_ON_WISH: Final = {"mariadbd": "mariadb-server-core", "mariadb": "ma
 
 
 def find_tool(name: str) -> Path:
-    """Give the path of a program, after installing it when the machine lacks it."""
+    """Return the path of a program, after installing it if it is missing."""
     package = {**APT_PACKAGES, **APT_PACKAGES_ON_WISH}.get(name)
-    # Servers are where only root looks.
-    places = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin"
-    if shutil.which(name, path=places) is None and package is not None:
+    # Servers are in folders that only root has on its path.
+    folders = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin"
+    if shutil.which(name, path=folders) is None and package is not None:
         apt_install(package)
-    found = shutil.which(name, path=places)
+    found = shutil.which(name, path=folders)
     if found is None:
         raise PartError(f"{name} is not on the PATH: install it")
     return Path(found)
@@ -34,15 +34,15 @@ def apt_install(package: str) -> None:
     if shutil.which("apt-get") is None or os.getuid() != 0:
         raise PartError(f"{package} is missing: install it, as root with apt-get or as your system does")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    # On a new machine another apt-get may be at work.
+    # On a new machine another apt-get may be running.
     apt = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
     download([*apt, "update"], env=quiet)
     download([*apt, "install", "-y", "--no-install-recommends", package], env=quiet)
 
 
-def go_install(places: Places, name: str, *, module: str, version: str) -> Path:
-    """Give a program that is built from its source once, and kept under `name`."""
-    built = places.cache / "bin" / f"{name}-{version}" / module.rsplit("/", 1)[-1]
+def go_install(folders: PartFolders, name: str, *, module: str, version: str) -> Path:
+    """Return a program that is built from its source once, and stored under `name`."""
+    built = folders.cache / "bin" / f"{name}-{version}" / module.rsplit("/", 1)[-1]
     if not built.exists():
         settings = {"GOBIN": str(built.parent), "GOFLAGS": "-modcacherw"}
         download([*_go(), "install", f"{module}@{version}"], env=settings)
@@ -50,7 +50,7 @@ def go_install(places: Places, name: str, *, module: str, version: str) -> Path:
 
 
 def _go() -> list[str]:
-    # Since 1.21 a compiler fetches the one that a module asks for. Debian's is older; PyPI has a newer one.
+    # Since 1.21 a compiler fetches the version that a module requires. Debian's is older than PyPI's.
     if shutil.which("go"):
         version = run_tool(["go", "env", "GOVERSION"]).strip().removeprefix("go").split(".")
         if tuple(int(number) for number in version[:2]) >= (1, 21):
@@ -59,7 +59,7 @@ def _go() -> list[str]:
 
 
 def download(command: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
-    """Run a program that fetches something; a registry that does not answer is asked again."""
+    """Run a program that downloads something, with retries."""
     for pause in PAUSES:
         try:
             run_tool(command, env=env)
@@ -71,7 +71,7 @@ def download(command: Sequence[str], *, env: Mapping[str, str] | None = None) ->
 
 
 def run_tool(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
-    """Run a program to its end and give what it printed; its last words become the error."""
+    """Run a program and return its output; the last lines become the error."""
     done = subprocess.run(
         command,
         cwd=cwd,

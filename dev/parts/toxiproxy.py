@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from dev.parts.places import Places
+from dev.parts.folders import PartFolders
 from dev.parts.processes import LOOPBACK, Launch, Part, Started, free_port, url_answers
 from dev.parts.s3 import S3
 from dev.parts.tools import go_install
@@ -14,14 +14,14 @@ MODULE: Final = "github.com/Shopify/toxiproxy/v2/cmd/server"
 PROXY: Final = "s3"
 
 
-def _launch(places: Places, running: Mapping[str, Started]) -> Launch:
-    home = places.run / "toxiproxy"
+def _launch(folders: PartFolders, running: Mapping[str, Started]) -> Launch:
+    home = folders.run / "toxiproxy"
     home.mkdir(parents=True, exist_ok=True)
     api, proxy = (f"{LOOPBACK}:{free_port()}" for _ in range(2))
     proxies = home / "proxies.json"
     proxies.write_text(json.dumps([{"name": PROXY, "listen": proxy, "upstream": running[S3].address}]))
     host, port = api.split(":")
-    server = str(go_install(places, "toxiproxy", module=MODULE, version=VERSION))
+    server = str(go_install(folders, "toxiproxy", module=MODULE, version=VERSION))
     return Launch(
         command=(server, "-host", host, "-port", port, "-config", str(proxies)),
         cwd=home,
@@ -33,8 +33,8 @@ def _launch(places: Places, running: Mapping[str, Started]) -> Launch:
     )
 
 
-def _healthy(_: Places, started: Started) -> bool:
-    # Through the proxy to the gateway: a port that was taken meanwhile would leave no proxy.
+def _healthy(_: PartFolders, started: Started) -> bool:
+    # Through the proxy to the gateway: without a proxy if the port was taken meanwhile.
     return url_answers(f"{started.exports['PENSTOCK_TEST_S3_TOXIC']}/health")
 
 

@@ -116,10 +116,10 @@ def restore(half: Half, table: str, version: int | None) -> int:
         session.sql(f"RESTORE TABLE {name} TO VERSION AS OF {back}")
         return int(newest["version"])
     session = new_session(half.spark, catalog_at(half.root / "lake"))
-    name = f"strangers.demo.{table}"
+    name = f"other_reader.demo.{table}"
     found = session.sql(f"SELECT snapshot_id FROM {name}.history ORDER BY made_current_at DESC").collect()
     back = found[1][0] if version is None else version
-    session.sql(f"CALL strangers.system.set_current_snapshot('demo.{table}', {back})")
+    session.sql(f"CALL other_reader.system.set_current_snapshot('demo.{table}', {back})")
     return int(found[0][0])
 
 

@@ -1,4 +1,4 @@
-"""Measuring in processes of their own, so that one size does not warm up or fill the memory of the next."""
+"""Measurements in separate processes, so that one size does not warm up or fill the memory of the next."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def in_process(module: str, *arguments: str) -> dict[str, float]:
 
 
 def peak_mebibytes() -> float:
-    """The most memory that this process has had."""
+    """Return the peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def growth(measured: list[dict[str, float]], *, allowed: float) -> bool:
-    """Print how much more memory the largest needs than the smallest; whether that is allowed."""
+    """Print the ratio of the largest to the smallest peak; return whether it is allowed."""
     ratio = measured[-1]["peak"] / measured[0]["peak"]
     print(f"largest to smallest: {ratio:.2f} (allowed {allowed})")
     return ratio <= allowed

@@ -1,4 +1,4 @@
-"""The memory that a driver holds while something runs: its Python and its JVM."""
+"""The memory of a driver during a block: its Python and its JVM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MIB = 2**20
 
 @dataclass(slots=True)
 class Peak:
-    """The most memory that was held, in MiB."""
+    """The peak memory in MiB."""
 
     python: float = 0
     jvm: float = 0
@@ -25,7 +25,7 @@ class Peak:
 
 @contextmanager
 def measured() -> Iterator[Peak]:
-    """Look at this process and its JVM ten times a second."""
+    """Measure this process and its JVM ten times a second."""
     found, is_over = Peak(), threading.Event()
     own = psutil.Process()
     machines = [child for child in own.children(recursive=True) if child.name() == "java"]

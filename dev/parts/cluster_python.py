@@ -1,4 +1,4 @@
-"""The cluster's own user and Python: like a real cluster's, they know nothing of this project."""
+"""User and Python of the cluster: as on a real cluster, they have no access to this project."""
 
 import functools
 import sys
@@ -6,27 +6,27 @@ from pathlib import Path
 from typing import Final
 
 from dev.parts.environments import ensure_environment
-from dev.parts.places import REPOSITORY, PartError, Places, open_to_others
+from dev.parts.folders import REPOSITORY, PartError, PartFolders, open_to_others
 from dev.parts.processes import ensure_user
 from dev.parts.tools import find_tool, run_tool
 
 USER: Final = "penstock-spark"
 BOUND: Final = ("grpcio", "numpy", "pandas", "protobuf", "pyarrow", "pyspark", "requests")
-"""The packages whose versions the cluster has in common with the driver."""
+"""The packages whose versions are those of the driver."""
 UNLOCKED: Final = "pyspark==4.1.4\n"
-"""What binds the versions while the project has no lock file."""
+"""The constraint of a project without a lock file."""
 
 
-def stranger_user() -> str | None:
-    """Give the user that the cluster runs as; None means the caller, who is not root."""
+def cluster_user() -> str | None:
+    """Return the user that the cluster runs as; None means the caller, who is not root."""
     return ensure_user(USER)
 
 
-def stranger_python(places: Places) -> Path:
-    """Give a Python that has pyspark and requests but not penstock, in the versions of the project's lock."""
+def cluster_python(folders: PartFolders) -> Path:
+    """Return a Python with pyspark and requests but without penstock, in the locked versions."""
     return ensure_environment(
-        places,
-        "stranger",
+        folders,
+        "cluster",
         python=_base_python(_driver_minor()),
         packages=("pyspark[connect]", "requests"),
         constraints=_locked_versions(),
@@ -34,7 +34,7 @@ def stranger_python(places: Places) -> Path:
 
 
 def spark_home(python: Path) -> Path:
-    """Give the Spark that came with a Python's pyspark."""
+    """Return the Spark installation of a Python's pyspark."""
     return next(python.parents[1].glob("lib/python3*/site-packages/pyspark"))
 
 
@@ -57,7 +57,7 @@ def _locked_versions() -> str:
 
 
 def _base_python(minor: str) -> str:
-    if stranger_user() is None:
+    if cluster_user() is None:
         return minor
     for folder in ("/usr/bin", "/usr/local/bin"):
         found = Path(folder) / f"python{minor}"
