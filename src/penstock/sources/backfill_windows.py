@@ -1,4 +1,4 @@
-"""A range cut into windows: the work items of a backfill."""
+"""The windows of a range, as work items of a backfill."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RangeValue = TypeVar("RangeValue", int, date, datetime)
 
 @dataclass(frozen=True, slots=True)
 class Windows(Generic[RangeValue]):
-    """A range and the length of its windows; may be iterated over as often as needed."""
+    """A range and the length of its windows; can be iterated repeatedly."""
 
     start: RangeValue
     end: RangeValue
@@ -26,18 +26,17 @@ class Windows(Generic[RangeValue]):
         first: Any = self.start
         end: Any = self.end
         while first < end:
-            # A step may lead past the end of the calendar.
-            until = end if end - first <= self.step else first + self.step
-            yield first, until
-            first = until
+            # first + step may exceed the last date of the calendar.
+            following = end if end - first <= self.step else first + self.step
+            yield first, following
+            first = following
 
 
 def windows(start: RangeValue, end: RangeValue, every: int | timedelta) -> Windows[RangeValue]:
-    """Cut the range from `start` to before `end` into windows of `every`, as pairs of a start and an end.
+    """Divide the range from `start` to before `end` into windows of `every`, as pairs of start and end.
 
-    The end of a window is the start of the next one and does not belong to it; the last window may be
-    shorter. For whole numbers `every` is one, for dates a number of days or a `timedelta`, for moments a
-    `timedelta`.
+    The end of a window is the start of the next one and not part of the window; the last window may be
+    shorter. `every` is an integer for integers, days or a `timedelta` for dates, a `timedelta` for datetimes.
 
     >>> list(windows(0, 10, 4))
     [(0, 4), (4, 8), (8, 10)]
@@ -50,15 +49,15 @@ def windows(start: RangeValue, end: RangeValue, every: int | timedelta) -> Windo
 def _window_step(start: Any, end: Any, every: Any) -> Any:
     if type(start) is not type(end) or isinstance(start, bool) or not isinstance(start, (int, date)):
         raise UsageError(
-            f"there are no windows from a {type(start).__name__} to a {type(end).__name__}",
-            hint="give two dates, two datetimes or two whole numbers",
+            f"a range from a {type(start).__name__} to a {type(end).__name__} has no windows",
+            hint="pass two dates, two datetimes or two integers",
         )
-    day, is_day = timedelta(days=1), isinstance(start, date) and not isinstance(start, datetime)
-    step = day * every if is_day and isinstance(every, int) else every
-    kind: Any = timedelta if isinstance(start, date) else int
-    if not isinstance(step, kind) or step <= kind() or (is_day and step % day):
+    day, is_date = timedelta(days=1), isinstance(start, date) and not isinstance(start, datetime)
+    step = day * every if is_date and isinstance(every, int) else every
+    step_type: Any = timedelta if isinstance(start, date) else int
+    if not isinstance(step, step_type) or step <= step_type() or (is_date and step % day):
         raise UsageError(
-            f"{every!r} is no length of a window of {type(start).__name__}s",
-            hint="give a number above 0 for whole numbers, whole days for dates, a timedelta for moments",
+            f"{every!r} is not a valid window length for {type(start).__name__} values",
+            hint="pass a positive number for integers, whole days for dates, a timedelta for datetimes",
         )
     return step

@@ -1,4 +1,4 @@
-"""What user code may ask while it runs: `penstock.current`."""
+"""The context of a run for user code (`penstock.current`)."""
 
 from __future__ import annotations
 
@@ -34,50 +34,50 @@ state = source_state
 
 
 def pipeline() -> Any:
-    """The pipeline that runs."""
+    """Return the active pipeline."""
     return _require("a pipeline", current_context().pipeline)
 
 
 def source_schema() -> Schema:
-    """The schema of the source at hand. What the function of a source changes in it counts."""
-    found: Schema = _require("the schema of a source", current_context().schema)
-    return found
+    """Return the schema of the current source; changes by the function of the source take effect."""
+    schema: Schema = _require("the schema of a source", current_context().schema)
+    return schema
 
 
 def source() -> Source:
-    """The source that is extracted."""
-    found: Source = _require("the source", current_context().source)
-    return found
+    """Return the source that is extracted."""
+    current: Source = _require("the source", current_context().source)
+    return current
 
 
 def resource() -> Resource:
-    """The resource that is extracted."""
-    found: Resource = _require("the resource", current_context().resource)
-    return found
+    """Return the resource that is extracted."""
+    current: Resource = _require("the resource", current_context().resource)
+    return current
 
 
 def resource_name() -> str:
-    """The name of the resource that is extracted."""
+    """Return the name of the resource that is extracted."""
     return str(_require("the resource", current_context().resource_name))
 
 
 def resource_metrics() -> dict[str, Any]:
-    """A dict for counts of the resource that is extracted; it is part of the report, and not of the state."""
-    found: dict[str, Any] = _require("the resource", current_context().metrics)
-    return found
+    """Return a dict for counts of the current resource, which is part of the report and not of the state."""
+    metrics: dict[str, Any] = _require("the resource", current_context().metrics)
+    return metrics
 
 
 def spark(conf: Mapping[str, str] | None = None) -> Any:
-    """A session of Spark to make DataFrames with, for a resource to yield; it is no session of the user's.
+    """Return a Spark session for the DataFrames that a resource yields, separate from the user's session.
 
-    It can open what the destination's session can, and what `conf` says besides: keys of another bucket, say.
-    It is there until the extraction is over.
+    It has the configuration of the destination's session and the additional `conf`, for example the keys of
+    another bucket. It is valid until the end of the extract stage.
     """
     return _require("a Spark session", current_context().lend_session)(conf or {})
 
 
 def load_package_state() -> dict[str, Any]:
-    """The load package at hand: its id and its state."""
+    """Return the current load package: its id and its state."""
     package = current_context().package
     if package is None:
         raise CurrentLoadPackageStateNotAvailable
@@ -85,9 +85,9 @@ def load_package_state() -> dict[str, Any]:
 
 
 def destination_state() -> dict[str, Any]:
-    """The part of the load package's state that is the destination's own; made when asked for."""
-    found: dict[str, Any] = load_package_state()["state"].setdefault("destination_state", {})
-    return found
+    """Return the destination's part of the state of the load package; created at first use."""
+    destination: dict[str, Any] = load_package_state()["state"].setdefault("destination_state", {})
+    return destination
 
 
 def _require(what: str, value: Any) -> Any:

@@ -274,8 +274,8 @@ def _resource_factory(
         configured = bound.configured_function(
             resource=function.__name__, sections=sections, settings=cache(read_settings)
         )
-        made: Resource = configured()
-        return made
+        resource: Resource = configured()
+        return resource
 
     return make_resource
 

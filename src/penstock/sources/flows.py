@@ -1,4 +1,4 @@
-"""What a user hands to `run` becomes flows: one for each source, and one for all that came without."""
+"""The flows of the data passed to `run`: one for each source, and one for all data without a source."""
 
 from __future__ import annotations
 
@@ -29,34 +29,35 @@ def flows_of(
     refresh: str | None = None,
     **hints: Any,
 ) -> tuple[Flow, ...]:
-    """Sort data into flows. Hints are those of every resource in it, over what they say themselves.
+    """Return the flows of data. The hints apply to all resources and override their own.
 
     >>> def numbers():
     ...     yield from range(3)
     >>> [stream.name for flow in flows_of([Resource.from_data(numbers)]) for stream in flow.streams]
     ['numbers']
     """
-    said = make_hints(table_name=table_name, **hints)
-    sources, loose = _split_sources(data, table_name)
-    flows = [_source_flow(source, said, schema) for source in sources]
-    if loose:
-        flows.append(_sourceless_flow(loose, said, schema))
+    run_hints = make_hints(table_name=table_name, **hints)
+    sources, resources = _split_sources(data, table_name)
+    flows = [_source_flow(source, run_hints, schema) for source in sources]
+    if resources:
+        flows.append(_sourceless_flow(resources, run_hints, schema))
     for flow in flows:
         _check_not_exhausted(flow)
     mode = check_refresh(refresh)
-    return tuple(replace(flow, contract=said.schema_contract, refresh=mode) for flow in flows)
+    return tuple(replace(flow, contract=run_hints.schema_contract, refresh=mode) for flow in flows)
 
 
 def _split_sources(data: Any, table_name: str | None) -> tuple[list[Source], list[Resource]]:
-    """Sources, and resources without one; what is neither becomes a resource, if it can."""
-    many = isinstance(data, (list, tuple)) and any(
-        isinstance(one, (DeclarationBase, SourceFactory)) for one in data
+    """Return the sources in the data, and its resources without a source; other data becomes a resource."""
+    is_list = isinstance(data, (list, tuple)) and any(
+        isinstance(item, (DeclarationBase, SourceFactory)) for item in data
     )
-    given = [_call_factory(one) for one in (data if many else [data])]
-    sources = [one for one in given if isinstance(one, Source)]
-    rest = [one for one in given if not isinstance(one, Source)]
+    items = [_call_factory(item) for item in (data if is_list else [data])]
+    sources = [item for item in items if isinstance(item, Source)]
     return sources, [
-        one if isinstance(one, Resource) else Resource.from_data(one, name=table_name) for one in rest
+        item if isinstance(item, Resource) else Resource.from_data(item, name=table_name)
+        for item in items
+        if not isinstance(item, Source)
     ]
 
 
@@ -65,20 +66,20 @@ def _call_factory(data: Any) -> Any:
 
 
 def _source_flow(source: Source, hints: TableHints, schema: Schema | None) -> Flow:
-    own = source.clone()
+    copy = source.clone()
     if schema is not None:
-        own.schema = schema.clone()
-    _apply_hints(hints, own.selected_resources.values())
-    return own.flow()
+        copy.schema = schema.clone()
+    _apply_hints(hints, copy.selected_resources.values())
+    return copy.flow()
 
 
 def _sourceless_flow(resources: list[Resource], hints: TableHints, schema: Schema | None) -> Flow:
-    own = ResourceCopies().copy_all(resources)
-    _apply_hints(hints, own)
+    copies = ResourceCopies().copy_all(resources)
+    _apply_hints(hints, copies)
     return Flow(
         name=schema.name if schema else None,
         schema=schema.stored if schema else None,
-        streams=streams_of(one for one in own if one.selected),
+        streams=streams_of(resource for resource in copies if resource.selected),
     )
 
 
@@ -89,7 +90,7 @@ def _apply_hints(hints: TableHints, resources: Iterable[Resource]) -> None:
 
 
 def _check_not_exhausted(flow: Flow) -> None:
-    for stream in flow.streams:
-        for one in stream.chain():
-            if one.resource.exhausted:
-                raise SourceExhausted(resource=one.name)
+    for selected in flow.streams:
+        for stream in selected.chain():
+            if stream.resource.exhausted:
+                raise SourceExhausted(resource=stream.name)

@@ -1,4 +1,4 @@
-"""Marks on items: `penstock.mark`. A resource yields marked items to say more than their rows do."""
+"""Marks on items (`penstock.mark`), which set the table or the hints of single items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def with_table_name(item: Any, table_name: str) -> MarkedItem:
-    """Send an item, or a page of rows, to a table of this name.
+    """Mark an item, or a page of rows, for a table.
 
     >>> with_table_name({"id": 1}, "orders").mark
     TableNameMark(table_name='orders')
@@ -25,9 +25,9 @@ def with_hints(
     hints: TableHints | None = None,
     create_table_variant: bool = False,  # noqa: FBT001, FBT002 - dlt's signature
 ) -> MarkedItem:
-    """Change the hints of the resource from this item on; None as the item only changes the hints.
+    """Change the hints of the resource from this item on; with None as the item, only the hints.
 
-    With `create_table_variant` they are those of the table that they name; the resource keeps its own.
+    With `create_table_variant` the hints apply to the table that they name, not to the resource.
 
     >>> with_hints({"id": 1}, make_hints(write_disposition="replace")).mark.hints.write_disposition
     'replace'
@@ -50,7 +50,7 @@ def make_hints(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     incremental: Any = None,
     nested_hints: Any = None,
 ) -> TableHints:
-    """Make hints for `with_hints`.
+    """Return hints for `with_hints`.
 
     >>> make_hints(table_name="orders", primary_key="id").to_dict()
     {'table_name': 'orders', 'primary_key': 'id'}
@@ -73,7 +73,7 @@ def make_hints(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
 
 
 def make_nested_hints(**hints: Any) -> TableHints:
-    """Make hints for one table of `nested_hints`.
+    """Return hints for one table of `nested_hints`.
 
     >>> make_nested_hints(columns=[{"name": "sku", "data_type": "text"}]).columns["sku"]["data_type"]
     'text'
@@ -82,7 +82,7 @@ def make_nested_hints(**hints: Any) -> TableHints:
 
 
 def materialize_table_schema() -> EmptyTable:
-    """An item that makes the table, with the columns that are declared, although it has no rows.
+    """Return an item without rows that creates the table with its declared columns.
 
     >>> materialize_table_schema()
     []

@@ -1,4 +1,4 @@
-"""The resources of a source, by name: copies of what was declared, which belong to the source."""
+"""The resources of a source by name: copies of the declared resources, owned by the source."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 class ResourceCopies:
-    """Copies of resources that feed each other as the originals do."""
+    """Copies of resources that are connected as the originals are."""
 
     def __init__(self) -> None:
-        # Also of parents that are not listed; a copy is its own copy.
+        # Includes parents that are not listed; a copy maps to itself.
         self._copies_by_original: dict[Resource, Resource] = {}
 
     def copy_all(self, resources: Iterable[Resource]) -> list[Resource]:
-        """The copies, in the order of the originals; the same original has one copy."""
-        # All of them first, then their parents: a transformer may come before what feeds it.
-        made = [(self._copy(one), one.parent) for one in resources]
-        for copy, parent in made:
+        """Return the copies in the order of the originals; a repeated original has one copy."""
+        # Copies first, then parents: a transformer may precede the resource that feeds it.
+        copies = [(self._copy(resource), resource.parent) for resource in resources]
+        for copy, parent in copies:
             self._connect_parents(copy, parent)
-        return [copy for copy, _ in made]
+        return [copy for copy, _ in copies]
 
     def _copy(self, resource: Resource) -> Resource:
         if resource not in self._copies_by_original:
@@ -34,16 +34,16 @@ class ResourceCopies:
 
     def _connect_parents(self, copy: Resource, parent: Resource | None) -> None:
         while parent is not None:
-            is_known = parent in self._copies_by_original
-            above = self._copy(parent)
-            copy.pipe_data_from(above)
-            copy, parent = above, None if is_known else parent.parent
+            is_copied = parent in self._copies_by_original
+            parent_copy = self._copy(parent)
+            copy.pipe_data_from(parent_copy)
+            copy, parent = parent_copy, None if is_copied else parent.parent
 
 
 class ResourceDict(dict[str, Resource]):
-    """Resources by name, in the order they were declared.
+    """Resources by name, in the order of their declaration.
 
-    A transformer is fed by the resource of the same source, so what is done to that one counts for both.
+    A transformer is fed by the resource of the same source, so a change of that resource affects both.
     """
 
     def __init__(self, source_name: str) -> None:
@@ -52,7 +52,7 @@ class ResourceDict(dict[str, Resource]):
         self._copies = ResourceCopies()
 
     def add(self, *resources: Resource) -> None:
-        """Take in copies; a name can be there once."""
+        """Add copies of resources; raise if a name is taken."""
         for copy in self._copies.copy_all(resources):
             if self.get(copy.name, copy) is not copy:
                 raise ResourceNameTaken(resource=copy.name, source=self._source_name)
@@ -61,44 +61,46 @@ class ResourceDict(dict[str, Resource]):
     def __setitem__(self, name: str, resource: Resource) -> None:
         if name != resource.name:
             raise UsageError(
-                f"resource {resource.name!r} cannot stand as {name!r}", hint="rename it with with_name first"
+                f"resource {resource.name!r} cannot be stored as {name!r}",
+                hint="rename it with with_name first",
             )
         self.add(resource)
 
     @property
     def selected(self) -> dict[str, Resource]:
-        """Those whose items are loaded."""
-        return {name: one for name, one in self.items() if one.selected}
+        """The resources whose items are loaded."""
+        return {name: resource for name, resource in self.items() if resource.selected}
 
     @property
     def extracted(self) -> list[Resource]:
-        """Those that are read: the selected ones, and what feeds them."""
-        return list(dict.fromkeys(one for chosen in self.selected.values() for one in chosen.chain()))
+        """The resources that are read: the selected ones and those that feed them."""
+        chains = (resource.chain() for resource in self.selected.values())
+        return list(dict.fromkeys(resource for chain in chains for resource in chain))
 
     @property
     def selected_dag(self) -> list[tuple[str, str]]:
-        """Who feeds whom among those that are read; a resource that feeds itself is a beginning."""
+        """The edges from parent to child among the extracted resources; a root has an edge to itself."""
         edges = [
-            (one.parent.name if one.parent else one.name, one.name)
-            for chosen in self.selected.values()
-            for one in chosen.chain()
+            (resource.parent.name if resource.parent else resource.name, resource.name)
+            for selected in self.selected.values()
+            for resource in selected.chain()
         ]
         return list(dict.fromkeys(edges))
 
     def select(self, *resource_names: str) -> dict[str, Resource]:
-        """Load these and no others."""
+        """Select these resources for loading and no others."""
         self._check_names(resource_names)
-        chosen = frozenset(resource_names)
         for name, resource in self.items():
-            resource.selected = name in chosen
+            resource.selected = name in resource_names
         return self.selected
 
     def detach(self, resource_name: str | None = None) -> Resource:
-        """A copy of a resource that does not belong to this source; without a name of the only one."""
+        """Return a copy of a resource, detached from the source; the name may be omitted for the only one."""
         if resource_name is None:
             if len(self) != 1:
                 raise UsageError(
-                    f"source {self._source_name} has {len(self)} resources", hint="name the one to detach"
+                    f"source {self._source_name} has {len(self)} resources",
+                    hint="name the resource to detach",
                 )
             resource_name = next(iter(self))
         self._check_names((resource_name,))

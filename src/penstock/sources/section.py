@@ -1,4 +1,4 @@
-"""In which sections of the configuration a declared function looks for its arguments."""
+"""The configuration sections in which the arguments of a declared function are looked up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCES = "sources"
 
 
 def module_section(function: Callable[..., Any]) -> str | None:
-    """The name of the module: what it calls itself in `__source_name__`, else the last part of its name."""
+    """Return the section of the module: its `__source_name__`, or the last part of its name."""
     module = _module(function)
     if module is None:
         return None
@@ -24,18 +24,18 @@ def module_section(function: Callable[..., Any]) -> str | None:
 
 
 def module_file(function: Callable[..., Any]) -> Path | None:
-    """The file of the module, if it has one."""
+    """Return the file of the module, if it has one."""
     file = getattr(_module(function), "__file__", None)
     return Path(file) if file else None
 
 
 def _module(function: Callable[..., Any]) -> Any:
-    # Not by inspect.getmodule: it looks through all modules where it finds none.
+    # Not by inspect.getmodule, which searches all modules if it finds none.
     return sys.modules.get(getattr(inspect.unwrap(function), "__module__", None) or "")
 
 
 def sections_of(section: str | None, name: str) -> tuple[str, ...]:
-    """Where a source or a resource looks: `sources.<section>.<name>`.
+    """Return the section path of a source or a resource: `sources.<section>.<name>`.
 
     >>> sections_of("hub", "issues")
     ('sources', 'hub', 'issues')

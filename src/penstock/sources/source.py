@@ -1,4 +1,4 @@
-"""The source that users hold: resources that share a schema, a state and a section of the configuration."""
+"""The source: resources that share a schema, a state and a configuration section."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _OWN_ATTRIBUTES = frozenset(("schema", "section", "_resources"))
 
 
 class Source(DeclarationBase):
-    """Resources under one name. Make one with `@penstock.source`.
+    """Resources under one name. Create one with `@penstock.source`.
 
-    Resources are attributes and items of `resources`. Nothing runs until it is extracted or iterated over.
+    Resources are attributes, and items of `resources`. Nothing runs until it is extracted or iterated over.
 
     >>> from penstock.schema import Schema
     >>> shop = Source(Schema("shop"), "shop", [Resource.from_data([1, 2], name="items")])
@@ -45,7 +45,7 @@ class Source(DeclarationBase):
 
     @property
     def name(self) -> str:
-        """The name of the source, of its schema and of its state."""
+        """The name of the source, its schema and its state."""
         return self.schema.name
 
     @property
@@ -60,19 +60,19 @@ class Source(DeclarationBase):
 
     @property
     def exhausted(self) -> bool:
-        """Whether one of the resources was made of a generator that has been read."""
-        return any(one.exhausted for one in self._resources.extracted)
+        """Whether a resource reads from a generator that is already consumed."""
+        return any(resource.exhausted for resource in self._resources.extracted)
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state of this source, while its pipeline runs."""
+        """The state of this source during a run of its pipeline."""
         return source_state(self.name)
 
     @property
     def max_table_nesting(self) -> int | None:
-        """How many levels of nesting become tables and columns; what is deeper is kept as JSON."""
-        found: int | None = self._normalizer_settings().get("max_nesting")
-        return found
+        """Levels of nesting that become tables and columns; deeper values are kept as JSON."""
+        levels: int | None = self._normalizer_settings().get("max_nesting")
+        return levels
 
     @max_table_nesting.setter
     def max_table_nesting(self, levels: int | None) -> None:
@@ -80,9 +80,9 @@ class Source(DeclarationBase):
 
     @property
     def root_key(self) -> bool | None:
-        """Whether nested rows carry the id of their root row; None leaves it to the write disposition."""
-        found: bool | None = self._normalizer_settings().get("root_key_propagation")
-        return found
+        """Whether nested rows have the id of their root row; with None the write disposition decides."""
+        value: bool | None = self._normalizer_settings().get("root_key_propagation")
+        return value
 
     @root_key.setter
     def root_key(self, value: bool | None) -> None:
@@ -90,7 +90,7 @@ class Source(DeclarationBase):
 
     @property
     def schema_contract(self) -> Any:
-        """What new data may change, in tables that do not say it themselves."""
+        """The schema contract of tables that do not declare one."""
         return thaw(self.schema.settings.get("schema_contract"))
 
     @schema_contract.setter
@@ -99,14 +99,14 @@ class Source(DeclarationBase):
 
     @property
     def run(self) -> Callable[..., Any]:
-        """The `run` of the pipeline at hand, with this source as its data."""
+        """The `run` of the active pipeline, with this source as its data."""
         pipeline = current_context().pipeline
         if pipeline is None:
             raise NotDuringRun(what="a pipeline")
         return partial(pipeline.run, self)
 
     def with_resources(self, *resource_names: str) -> Self:
-        """Copy that loads these resources and no others."""
+        """Return a copy that loads these resources and no others."""
         copy = self.clone()
         copy.resources.select(*resource_names)
         return copy
@@ -117,46 +117,46 @@ class Source(DeclarationBase):
         max_time: float | None = None,
         count_rows: bool | None = False,  # noqa: FBT001, FBT002 - dlt's signature
     ) -> Self:
-        """Limit every resource that takes its items from no other."""
+        """Limit every resource that is not a transformer."""
         for resource in self._resources.extracted:
             resource.add_limit(max_items, max_time, count_rows)
         return self
 
     def parallelize(self) -> Self:
-        """Run everything in threads that has something to run."""
+        """Run all resources with a function or a generator in threads."""
         for resource in self._resources.selected.values():
             if resource.can_parallelize:
                 resource.parallelize()
         return self
 
     def clone(self, with_name: str | None = None) -> Self:
-        """Copy with copies of the resources; under another name it has another schema and another state."""
+        """Return a copy with copies of the resources; another name has a separate schema and state."""
         schema = self.schema.clone(with_name=with_name)
         return type(self)(schema, self.section, self._resources.values())
 
     def decompose(self, strategy: Literal["none", "scc"]) -> list[Self]:
-        """Split into sources that can run on their own: resources that one resource feeds stay together."""
+        """Split into independent sources; resources with the same parent are kept together."""
         if strategy == "none":
             return [self]
         groups: dict[Resource, list[str]] = {}
         for name, resource in self._resources.selected.items():
-            *_, first = resource.chain()
-            groups.setdefault(first, []).append(name)
+            *_, root = resource.chain()
+            groups.setdefault(root, []).append(name)
         return [self.with_resources(*names) for names in groups.values()]
 
     def discover_schema(self, item: Any = None) -> Schema:
-        """The schema with the tables that the selected resources declare; functions are asked with `item`."""
-        found = self.schema.clone()
+        """Return the schema with the tables of the selected resources; hint functions get `item`."""
+        schema = self.schema.clone()
         for resource in self._resources.selected.values():
             if item is None and resource.has_dynamic_table_name:
                 continue
             hints = resource.hints.for_item(item)
-            for table in declared_tables(hints, resource=resource.name, naming=found.naming):
-                found.update_table(table)
-        return found
+            for table in declared_tables(hints, resource=resource.name, naming=schema.naming):
+                schema.update_table(table)
+        return schema
 
     def flow(self) -> Flow:
-        """What extract reads."""
+        """Return the flow that extract reads."""
         return Flow(
             name=self.name,
             section=self.section,
@@ -166,7 +166,7 @@ class Source(DeclarationBase):
         )
 
     def __iter__(self) -> Iterator[Any]:
-        """Read the items of all selected resources, without loading them."""
+        """Read the items of all selected resources without loading them."""
         return read_flow(self.flow())
 
     def __getattr__(self, name: str) -> Resource:
@@ -186,20 +186,22 @@ class Source(DeclarationBase):
         return dict(json.get("config", {}))
 
     def _set_normalizer_setting(self, key: str, value: Any) -> None:
-        kept = {name: said for name, said in self._normalizer_settings().items() if name != key}
-        config = {**kept, key: value} if value is not None else kept
+        config = self._normalizer_settings()
+        config.pop(key, None)
+        if value is not None:
+            config[key] = value
         stored = self.schema.stored
-        json = {name: said for name, said in stored.normalizers.get("json", {}).items() if name != "config"}
+        json = {name: item for name, item in stored.normalizers.get("json", {}).items() if name != "config"}
         self.schema.update(stored.with_normalizers(json={**json, "config": config} if config else json))
 
     def __repr__(self) -> str:
-        chosen = len(self._resources.selected)
-        return f"<penstock.source {self.name!r}, {chosen} of {len(self._resources)} resources selected>"
+        selected = len(self._resources.selected)
+        return f"<penstock.source {self.name!r}, {selected} of {len(self._resources)} resources selected>"
 
     def __str__(self) -> str:
         lines = [repr(self)[1:-1]]
         for name, resource in self._resources.items():
             kind = "transformer" if resource.is_transformer else "resource"
-            fed = f", takes items from {resource.parent.name}" if resource.parent else ""
-            lines.append(f"- {kind} {name}: {'selected' if resource.selected else 'not selected'}{fed}")
+            feeder = f", takes items from {resource.parent.name}" if resource.parent else ""
+            lines.append(f"- {kind} {name}: {'selected' if resource.selected else 'not selected'}{feeder}")
         return "\n".join(lines)

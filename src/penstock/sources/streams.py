@@ -1,4 +1,4 @@
-"""Declarations become streams: what extract is given, with everything bound that can be."""
+"""The streams that extract reads, built from declarations."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 
 class HasDeclaration(Protocol):
-    """A resource, as far as it is read here."""
+    """The part of a resource that streams are built from."""
 
     @property
     def parent(self) -> Any:
-        """What a transformer takes its items from: another of these, or None."""
+        """The resource that feeds a transformer, or None."""
 
     declaration: Declaration
 
 
 def streams_of(resources: Iterable[HasDeclaration]) -> tuple[Stream, ...]:
-    """The streams of these resources; what feeds two of them is one, and is only loaded if it is chosen."""
-    wanted = list(resources)
-    return _StreamBuilder(frozenset(map(id, wanted))).streams(wanted)
+    """Return the streams of these resources; a shared parent is one stream, loaded only if it is listed."""
+    selected = list(resources)
+    return _StreamBuilder(frozenset(map(id, selected))).streams(selected)
 
 
 class _StreamBuilder:
     def __init__(self, selected_ids: frozenset[int]) -> None:
         self._selected_ids = selected_ids
         self._streams_by_id: dict[int, Stream] = {}
-        # Read once for all resources, when the first of them wants an argument.
+        # Read once for all resources, when the first one needs an argument.
         self._settings = cache(read_settings)
 
     def streams(self, resources: Iterable[HasDeclaration]) -> tuple[Stream, ...]:
@@ -52,33 +52,33 @@ class _StreamBuilder:
         return self._streams_by_id[id(resource)]
 
     def _build(self, resource: HasDeclaration) -> Stream:
-        said = resource.declaration
-        if said.is_transformer and resource.parent is None:
-            raise ResourceUnbound(resource=said.name, missing="the resource it takes items from")
-        sections = sections_of(said.section, said.name)
+        declaration = resource.declaration
+        if declaration.is_transformer and resource.parent is None:
+            raise ResourceUnbound(resource=declaration.name, missing="the resource that feeds it")
+        sections = sections_of(declaration.section, declaration.name)
         cursor = ResourceCursor(
-            said.user_function,
-            said.hints,
-            resource=said.name,
+            declaration.user_function,
+            declaration.hints,
+            resource=declaration.name,
             sections=sections,
             settings=self._settings,
         )
-        opener = self._open_function(said, cursor, sections)
+        open_function = self._open_function(declaration, cursor, sections)
         return Stream(
-            name=said.name,
-            open=opener,
+            name=declaration.name,
+            open=open_function,
             parent=None if resource.parent is None else self._stream(resource.parent),
-            parent_steps=said.parent_steps,
-            steps=steps_with_cursor(said.steps, cursor, key=said.hints.primary_key),
-            limit=said.limit,
-            hints=replace(said.hints, incremental=cursor.declared_cursor),
-            variants=said.variants,
-            tables=said.tables,
+            parent_steps=declaration.parent_steps,
+            steps=steps_with_cursor(declaration.steps, cursor, key=declaration.hints.primary_key),
+            limit=declaration.limit,
+            hints=replace(declaration.hints, incremental=cursor.declared_cursor),
+            variants=declaration.variants,
+            tables=declaration.tables,
             selected=id(resource) in self._selected_ids,
-            parallel=said.parallel,
+            parallel=declaration.parallel,
             resource=resource,
-            work=_work(said, opener),
-            needs=said.needs,
+            work=_work_item_spec(declaration, open_function),
+            needs=declaration.needs,
         )
 
     def _open_function(
@@ -94,7 +94,7 @@ class _StreamBuilder:
         )
 
 
-def _work(declaration: Declaration, open_function: Callable[..., Any]) -> WorkItemSpec | None:
+def _work_item_spec(declaration: Declaration, open_function: Callable[..., Any]) -> WorkItemSpec | None:
     has_items = declaration.work_items is not None or declaration.split is not None
     if not has_items or not isinstance(open_function, ConfiguredFunction):
         return None

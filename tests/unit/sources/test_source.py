@@ -85,7 +85,7 @@ def test_resources_can_be_added_and_taken_out() -> None:
 
     assert {"more", "again"} <= set(source.resources)
     assert (alone.name, list(alone)) == ("more", [2])
-    with pytest.raises(UsageError, match="cannot stand as"):
+    with pytest.raises(UsageError, match="cannot be stored as"):
         source.resources["wrong"] = penstock.resource([2], name="right")
     with pytest.raises(UsageError, match="has 5 resources"):
         source.resources.detach()

@@ -38,7 +38,7 @@ def test_piping_makes_a_copy_so_that_one_transformer_can_be_used_twice() -> None
 
     assert letters.parent is None
     assert (list(once), list(twice)) == (list("antbee"), list("antbee"))
-    with pytest.raises(ResourceUnbound, match="the resource it takes items from"):
+    with pytest.raises(ResourceUnbound, match="the resource that feeds it"):
         list(letters)
 
 

@@ -105,8 +105,8 @@ def guess_mime_type(name: str) -> tuple[str, str | None]:
     """
     guessed, encoding = mimetypes.guess_type(name)
     plain = name.rpartition(".")[0] if encoding else name
-    known = next((mime for end, mime in _MIME_TYPES.items() if plain.lower().endswith(end)), None)
-    return known or guessed or "application/octet-stream", encoding
+    listed = next((mime for end, mime in _MIME_TYPES.items() if plain.lower().endswith(end)), None)
+    return listed or guessed or "application/octet-stream", encoding
 
 
 def file_digest(url: str, file: ListedFile) -> bytes:

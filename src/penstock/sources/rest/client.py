@@ -167,7 +167,7 @@ class RESTClient:
     def _prepare_next_request(self, paginator: BasePaginator, request: Request) -> None:
         """Prepare the next request; for another host, remove all that was set for the first one.
 
-        It stays removed for all later requests: the server that names the URLs could lead back.
+        It is removed for all later requests too: the server that names the URLs could lead back.
         """
         url, params = str(request.url), dict(request.params or {})
         paginator.update_request(request)

@@ -132,7 +132,7 @@ def retry_delay(
 
 
 def retry_after_seconds(retry_after: str) -> float | None:
-    """Return the seconds that a `Retry-After` asks for; None for an invalid value or a time in the past.
+    """Return the seconds of a `Retry-After` value; None for an invalid value or a time in the past.
 
     >>> retry_after_seconds("7")
     7.0

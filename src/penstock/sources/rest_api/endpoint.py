@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A client with the parts of its requests; placeholders stand for values of a parent row or a cursor."""
+    """A client with the parts of its requests; placeholders take values of a parent row or a cursor."""
 
     resource: str
     client: RESTClient
@@ -102,8 +102,8 @@ class Endpoint:
         return {f"_{self.parent}_{name}": row[name] for name in self.included_fields}
 
     def _missing_field(self, name: str, row: Mapping[str, Any]) -> ParentFieldMissing:
-        known = ", ".join(row) or "none"
-        return ParentFieldMissing(resource=self.resource, parent=str(self.parent), field=name, known=known)
+        fields = ", ".join(row) or "none"
+        return ParentFieldMissing(resource=self.resource, parent=str(self.parent), field=name, known=fields)
 
 
 TO, FROM = "to", "from"

@@ -39,19 +39,19 @@ def invalid_config(path: str, reason: str, hint: str) -> InvalidSourceConfig:
 def check_keys(path: str, value: Any, allowed: Iterable[str]) -> None:
     """Raise if a value is not a dict or has unknown keys; the error suggests a similar key."""
     check_type(path, value, Mapping, "a dict")
-    known = tuple(allowed)
+    names = tuple(allowed)
     for key in value:
-        if key not in known:
-            raise invalid_config(f"{path}.{key}", "this key is unknown", suggestion(key, known))
+        if key not in names:
+            raise invalid_config(f"{path}.{key}", "this key is unknown", suggestion(key, names))
 
 
-def suggestion(value: Any, known: Iterable[str]) -> str:
+def suggestion(value: Any, allowed: Iterable[str]) -> str:
     """Return a hint with the most similar name and all known names.
 
     >>> suggestion("paginater", ["path", "paginator"])
     "did you mean 'paginator'? Known: path, paginator"
     """
-    names = list(known)
+    names = list(allowed)
     similar = difflib.get_close_matches(str(value), names, n=1)
     listing = ", ".join(names)
     return f"did you mean {similar[0]!r}? Known: {listing}" if similar else f"known: {listing}"
@@ -63,9 +63,9 @@ def check_type(path: str, value: Any, types: Any, expected: str) -> None:
         raise invalid_config(path, f"this is a {type(value).__name__}", f"set {expected}")
 
 
-def check_one_of(path: str, value: Any, known: Iterable[str]) -> None:
+def check_one_of(path: str, value: Any, allowed: Iterable[str]) -> None:
     """Raise if a value is not one of the known words."""
-    names = list(known)
+    names = list(allowed)
     if value not in names:
         raise invalid_config(path, f"{value!r} is unknown", suggestion(value, names))
 

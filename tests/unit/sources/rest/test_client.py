@@ -166,9 +166,9 @@ def test_rows_are_taken_from_where_a_path_leads(api: Api, selector: str, count: 
 
 
 def test_a_paginator_that_cannot_read_a_response_says_what_it_looked_for(api: Api) -> None:
-    with pytest.raises(ResponseNotUnderstood, match=r"a whole number at meta.count .* found nothing"):
+    with pytest.raises(ResponseNotUnderstood, match=r"a whole number at meta.count .* got nothing"):
         ids(RESTClient(api.url), "pages", paginator=PageNumberPaginator(total_path="meta.count"))
-    with pytest.raises(ResponseNotUnderstood, match=r"true or false at total_pages .* found a int"):
+    with pytest.raises(ResponseNotUnderstood, match=r"true or false at total_pages .* got a int"):
         ids(
             RESTClient(api.url),
             "pages",
