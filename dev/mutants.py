@@ -362,14 +362,14 @@ MUTANTS = (
         "package/packages.py",
         "        lease.confirm()\n",
         "",
-        f"{TWO_MACHINES}::test_a_carry_that_continues_after_a_takeover_loses_no_rows",
+        f"{TWO_MACHINES}::test_a_transfer_that_continues_after_a_takeover_loses_no_rows",
     ),
     unit(
         "a package that is loaded is not carried",
         "pipeline/unbound_packages.py",
         "                if ledger.find_commit(schema_name=schema_name, load_id=load_id) is not None:\n",
         "                if not load_id:\n",
-        f"{TWO_MACHINES}::test_a_package_that_was_loaded_elsewhere_is_not_carried_again",
+        f"{TWO_MACHINES}::test_a_package_that_was_loaded_elsewhere_is_not_transferred_again",
     ),
     unit(
         "a package that is loaded is not sealed",

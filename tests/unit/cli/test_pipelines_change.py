@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.pipeline.stored import store_load
+from tests.unit.pipeline.stored_dataset import store_load
 from typer.testing import CliRunner
 
 import penstock

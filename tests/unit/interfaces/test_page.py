@@ -344,7 +344,7 @@ def test_capabilities_tell_formats_lengths_naming_and_escaping() -> None:
     }
 
 
-def test_every_sentence_of_the_page_is_shown_by_a_test_that_exists() -> None:
+def test_every_sentence_of_the_page_has_a_test() -> None:
     assert_sentences_have_tests(SENTENCES, "name an existing test in SENTENCES")
 
 

@@ -22,7 +22,7 @@ import fsspec
 import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.fake_session import fake_session
 
 import penstock
 from penstock.errors import DestinationAhead
@@ -426,7 +426,7 @@ class World:
             disk,
             dataset_name="lake",
             destination=self.warehouse.destination(),
-            spark=no_session(),
+            spark=fake_session(),
         )
 
     def _items(self) -> Any:

@@ -25,7 +25,7 @@ def days(day: str) -> Any:
     return penstock.resource([rows], name="days", primary_key="id", incremental=cursor)
 
 
-def test_files_are_carried_with_the_packages_that_wait(tmp_path: Path) -> None:
+def test_boundary_files_are_transferred_with_unbound_packages(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
     pipeline.extract(days("2024-01-01"))
     assert pipeline.extract(days("2024-01-01")).packages == ()

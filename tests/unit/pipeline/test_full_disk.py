@@ -45,7 +45,7 @@ def check_told(error: BaseException, disk: Path) -> None:
     assert "run again" in error.hint
 
 
-def test_rows_that_do_not_fit_on_the_disk_of_packages_are_extracted_once_there_is_space(
+def test_rows_that_do_not_fit_on_the_disk_are_extracted_once_space_is_free(
     small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__PACKAGE_STORAGE", str(small_disk))
@@ -62,7 +62,7 @@ def test_rows_that_do_not_fit_on_the_disk_of_packages_are_extracted_once_there_i
     assert pipeline.list_extracted_load_packages() == [kept, *info.loads_ids]
 
 
-def test_a_control_file_that_does_not_fit_leaves_the_one_before_it(small_disk: Path, tmp_path: Path) -> None:
+def test_a_control_file_that_does_not_fit_leaves_the_old_one(small_disk: Path, tmp_path: Path) -> None:
     storage, elsewhere = FileStorage(str(small_disk)), FileStorage(str(tmp_path / "elsewhere"))
     storage.put("state.json", b"before")
     ballast = fill(small_disk)
@@ -86,7 +86,7 @@ def test_a_control_file_that_does_not_fit_leaves_the_one_before_it(small_disk: P
     assert storage.read("state.json") == bytes(size)
 
 
-def test_a_working_folder_that_is_full_is_named(small_disk: Path) -> None:
+def test_a_full_working_folder_is_named(small_disk: Path) -> None:
     workdir = WorkDir(small_disk / "shop")
     workdir.save_local_values({"seen": 1})
     fill(small_disk)

@@ -64,7 +64,9 @@ def test_nothing_is_recorded_while_packages_are_next_to_the_tables(places: Place
     assert not places.record.exists()
 
 
-def test_packages_that_wait_keep_their_place(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_pending_packages_cannot_change(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
     places.extract("a")
     assert not places.record.exists(), "who only extracts leaves the destination as it is"
     assert "/a/demo/_dlt_pkg/shop now, and were in" in (places.begin("a") or "")
@@ -89,7 +91,7 @@ def test_packages_that_wait_keep_their_place(places: Places, monkeypatch: pytest
     assert len(Packages.at(str(places.folder / "b/demo/_dlt_pkg/shop")).unsealed_packages()) == 2
 
 
-def test_a_place_below_the_dataset_is_recorded_relative_to_it(places: Places) -> None:
+def test_a_folder_below_the_dataset_is_recorded_relative_to_it(places: Places) -> None:
     places.extract("lake/other")
     places.begin("lake/other")
     places.drop("lake/other")
@@ -102,7 +104,7 @@ def test_a_place_below_the_dataset_is_recorded_relative_to_it(places: Places) ->
         places.extract(None)
 
 
-def test_a_place_that_is_gone_is_not_left_without_a_word(places: Places) -> None:
+def test_a_missing_folder_is_refused_as_unfinished(places: Places) -> None:
     places.begin("a")
 
     with step_raises(PackageRootChanged, match="nothing is found there"):

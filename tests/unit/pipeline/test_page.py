@@ -130,7 +130,7 @@ def test_every_attribute_of_the_page_exists(tmp_path: Path) -> None:
     )
 
 
-def test_every_sentence_of_the_page_is_shown_by_a_test_that_exists() -> None:
+def test_every_sentence_of_the_page_has_a_test() -> None:
     assert_sentences_have_tests(SENTENCES, "name an existing test in tests/unit/pipeline/sentences.py")
 
 
@@ -172,10 +172,10 @@ def test_names_in_the_signatures_of_the_page_exist() -> None:
     )
 
 
-def test_a_pipeline_is_what_the_page_says_it_supports(tmp_path: Path) -> None:
+def test_a_pipeline_implements_the_protocol_of_the_page(tmp_path: Path) -> None:
     assert isinstance(penstock.pipeline("shop", pipelines_dir=tmp_path), SupportsPipeline)
 
 
-def test_every_gap_is_one_of_the_page_and_says_why() -> None:
+def test_every_gap_is_on_the_page_and_has_a_reason() -> None:
     assert {function for function, _ in GAPS} <= {*NAMES, "attributes"}
     assert all(len(why.split()) > 2 for why in GAPS.values())

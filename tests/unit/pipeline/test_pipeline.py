@@ -18,30 +18,30 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_dataset_is_called_like_the_pipeline_unless_named() -> None:
+def test_the_dataset_has_the_name_of_the_pipeline_by_default() -> None:
     assert penstock.pipeline("shop").dataset_name == "shop"
     assert penstock.pipeline("shop", dataset_name="lake").dataset_name == "lake"
 
 
-def test_making_a_pipeline_writes_nothing(tmp_path: Path) -> None:
+def test_creating_a_pipeline_writes_nothing(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path, destination="delta")
 
     assert pipeline.working_dir == tmp_path / "shop"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_pipeline_without_a_destination_says_so() -> None:
+def test_a_run_without_a_destination_is_refused() -> None:
     with pytest.raises(UsageError, match="pipeline 'shop' has no destination"):
         penstock.pipeline("shop").run([{"a": 1}], table_name="t")
 
 
-def test_a_bad_name_is_refused_when_the_pipeline_is_made() -> None:
+def test_an_invalid_name_is_refused_when_the_pipeline_is_created() -> None:
     with pytest.raises(InvalidPipelineName):
         penstock.pipeline("../shop")
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "a/b", ".", "a\0b", "nul", "a" * 129])
-def test_a_dataset_name_that_leads_elsewhere_is_refused(name: str) -> None:
+def test_a_dataset_name_that_is_a_path_is_refused(name: str) -> None:
     pipeline = penstock.pipeline("shop", destination="delta", dataset_name="lake")
 
     with pytest.raises(InvalidDatasetName):
@@ -54,7 +54,7 @@ def test_a_dataset_name_that_leads_elsewhere_is_refused(name: str) -> None:
     assert pipeline.dataset_name == "lake"
 
 
-def test_an_unknown_destination_is_refused_when_the_pipeline_is_made() -> None:
+def test_an_unknown_destination_is_refused_when_the_pipeline_is_created() -> None:
     with pytest.raises(UnknownDestination, match="detla"):
         penstock.pipeline("shop", destination="detla")
 
@@ -70,5 +70,5 @@ def test_data_without_a_name_is_refused_before_spark_starts() -> None:
         penstock.pipeline("shop", destination="delta").run([{"a": 1}])
 
 
-def test_a_pipeline_shows_where_it_goes() -> None:
+def test_the_repr_of_a_pipeline_shows_its_target() -> None:
     assert repr(penstock.pipeline("shop")) == "<penstock.Pipeline 'shop' to no destination, dataset 'shop'>"

@@ -40,17 +40,17 @@ def said_by(collector: Collector, stream: io.StringIO) -> str:
 
 
 @pytest.mark.parametrize("name", ["none", "null"])
-def test_a_quiet_collector_can_be_asked_for(name: str) -> None:
+def test_a_silent_collector_can_be_chosen_by_name(name: str) -> None:
     assert type(resolve_collector(name)) is Collector
 
 
-def test_a_collector_of_somebodys_own_is_used_as_it_is() -> None:
+def test_a_custom_collector_is_used_as_it_is() -> None:
     own = Collector()
 
     assert resolve_collector(own) is own
 
 
-def test_what_nobody_knows_is_refused_with_the_names() -> None:
+def test_an_unknown_collector_is_refused_with_the_names() -> None:
     with pytest.raises(UsageError, match="'bars'") as refused:
         resolve_collector("bars")
 
@@ -67,7 +67,7 @@ def test_what_nobody_knows_is_refused_with_the_names() -> None:
         (object, "xterm", Collector),
     ],
 )
-def test_by_default_a_run_draws_where_somebody_looks_and_is_quiet_elsewhere(
+def test_by_default_a_run_draws_in_a_terminal_and_shows_nothing_elsewhere(
     stream: Callable[[], Any], term: str, kind: type[Collector], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", term)
@@ -76,7 +76,7 @@ def test_by_default_a_run_draws_where_somebody_looks_and_is_quiet_elsewhere(
     assert type(resolve_collector(None)) is kind
 
 
-def test_the_live_view_writes_lines_where_there_is_no_terminal() -> None:
+def test_the_live_view_writes_lines_without_a_terminal() -> None:
     stream = io.StringIO()
 
     collector = progress.rich(Console(file=stream, force_terminal=False))
@@ -92,7 +92,7 @@ def test_a_terminal_gets_a_live_view() -> None:
     assert collector.shows_stages
 
 
-def test_lines_have_rates_of_rows_and_totals_of_jobs_and_tell_at_once_what_goes_wrong() -> None:
+def test_lines_have_rates_and_totals_and_failures_are_written_at_once() -> None:
     stream, moments = io.StringIO(), iter(range(100))
 
     told = said_by(progress.log(100, logger=stream, clock=lambda: next(moments)), stream)
@@ -104,7 +104,7 @@ def test_lines_have_rates_of_rows_and_totals_of_jobs_and_tell_at_once_what_goes_
     ]
 
 
-def test_a_step_that_breaks_is_not_told_to_be_done() -> None:
+def test_a_failed_step_is_not_shown_as_done() -> None:
     stream = io.StringIO()
     collector = progress.log(logger=stream)
 
@@ -126,7 +126,7 @@ def test_lines_can_go_to_a_logger_with_the_time_of_the_processor(caplog: pytest.
 
 
 @pytest.mark.parametrize("name", ["tqdm", "rich"])
-def test_a_library_that_is_missing_is_told_with_the_line_that_installs_it(name: str) -> None:
+def test_the_error_for_a_missing_library_has_the_line_that_installs_it(name: str) -> None:
     program = f"""
         import sys
         sys.modules["{name}"] = None
@@ -144,9 +144,7 @@ def test_a_library_that_is_missing_is_told_with_the_line_that_installs_it(name: 
     assert done.stdout == f"missing-extra pip install 'penstock[{name}]'\n", done.stderr
 
 
-def test_a_library_that_is_broken_is_not_called_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_library_is_not_reported_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken_bars.py").write_text("import something_it_needs")
     monkeypatch.syspath_prepend(tmp_path)
 

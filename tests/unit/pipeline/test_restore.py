@@ -93,7 +93,7 @@ def load(ledger: FileLedger, load_id: str, *, commit: bool = True) -> Schema:
     return schema
 
 
-def test_a_new_dataset_gives_a_new_schema_and_a_new_state(tmp_path: Path) -> None:
+def test_a_new_dataset_has_a_new_schema_and_a_new_state(tmp_path: Path) -> None:
     found = known(FileLedger(FileStorage(str(tmp_path / "nowhere"))), "MyShop-eu")
 
     assert (found.schema.name, found.schema.is_new) == ("my_shop_eu", True)
@@ -102,7 +102,7 @@ def test_a_new_dataset_gives_a_new_schema_and_a_new_state(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_fresh_machine_goes_on_from_the_last_complete_load(tmp_path: Path) -> None:
+def test_a_fresh_machine_continues_from_the_last_complete_load(tmp_path: Path) -> None:
     ledger = FileLedger(FileStorage(str(tmp_path)))
     schema = load(ledger, "1.5")
 
@@ -113,7 +113,7 @@ def test_a_fresh_machine_goes_on_from_the_last_complete_load(tmp_path: Path) -> 
     assert found.state["sources"] == {"last": "1.5"}
 
 
-def test_the_state_of_a_load_that_is_not_complete_is_not_taken_up(tmp_path: Path) -> None:
+def test_the_state_of_an_incomplete_load_is_ignored(tmp_path: Path) -> None:
     ledger = FileLedger(FileStorage(str(tmp_path)))
     load(ledger, "1.5")
     load(ledger, "2.5", commit=False)
@@ -121,14 +121,14 @@ def test_the_state_of_a_load_that_is_not_complete_is_not_taken_up(tmp_path: Path
     assert known(ledger).state["sources"] == {"last": "1.5"}
 
 
-def test_the_dataset_of_the_call_wins_over_the_one_in_the_state(tmp_path: Path) -> None:
+def test_the_dataset_of_the_call_takes_precedence_over_the_one_in_the_state(tmp_path: Path) -> None:
     ledger = FileLedger(FileStorage(str(tmp_path)))
     load(ledger, "1.5")
 
     assert known(ledger, dataset_name="other").state["dataset_name"] == "other"
 
 
-def test_every_name_that_a_pipeline_may_have_gives_a_schema(tmp_path: Path) -> None:
+def test_every_valid_pipeline_name_has_a_schema(tmp_path: Path) -> None:
     short, long = (known(FileLedger(FileStorage(str(tmp_path))), "a" * length) for length in (64, 128))
 
     assert short.schema.name == "a" * 64
@@ -138,11 +138,11 @@ def test_every_name_that_a_pipeline_may_have_gives_a_schema(tmp_path: Path) -> N
 
 
 @given(name=st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", fullmatch=True))
-def test_whatever_a_pipeline_is_called_its_schema_has_a_name(name: str) -> None:
+def test_every_pipeline_name_has_a_schema_name(name: str) -> None:
     assert known(FileLedger(FileStorage("memory://nowhere")), name).schema.is_new
 
 
-def test_long_names_that_differ_give_schemas_that_differ(tmp_path: Path) -> None:
+def test_different_long_names_have_different_schemas(tmp_path: Path) -> None:
     ledger = FileLedger(FileStorage(str(tmp_path)))
 
     names = {known(ledger, f"{'a' * 50}{letter}{'a' * 50}").schema.name for letter in "bc"}
@@ -150,7 +150,7 @@ def test_long_names_that_differ_give_schemas_that_differ(tmp_path: Path) -> None
     assert len(names) == 2
 
 
-def test_a_destination_that_remembers_is_asked_where_the_ledger_is_gone(tmp_path: Path) -> None:
+def test_without_a_ledger_the_state_is_read_from_the_destination(tmp_path: Path) -> None:
     remembering = target("shop", "lake", str(tmp_path))
     schema = load(FileLedger(FileStorage(f"{tmp_path}/lake")), "1.5")
     gone = FileLedger(FileStorage(str(tmp_path / "nowhere")))
@@ -184,7 +184,7 @@ def test_the_first_schema_of_a_pipeline_is_its_default(tmp_path: Path) -> None:
     assert found.state["default_schema_name"] == "hub"
 
 
-def test_a_new_schema_begins_as_the_source_brings_it_and_an_old_one_takes_its_terms() -> None:
+def test_a_new_schema_is_that_of_the_source_and_an_old_one_gets_its_contract_and_nesting() -> None:
     brought = Schema("hub")
     brought.set_schema_contract("freeze")
     brought.update_table({"name": "declared", "columns": {"id": {"data_type": "text"}}})

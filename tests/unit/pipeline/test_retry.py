@@ -43,7 +43,7 @@ def failed(step: str, error: Exception) -> PipelineStepFailed:
 
 
 @given(step=st.sampled_from(STEPS), steps=st.sets(st.sampled_from(STEPS)), kind=st.one_of(OURS, OTHERS))
-def test_a_step_is_tried_again_if_it_may_be_and_its_error_may_pass(
+def test_a_step_is_retried_if_it_is_listed_and_its_error_may_be_transient(
     step: TPipelineStep, steps: set[TPipelineStep], kind: type[Exception]
 ) -> None:
     may_pass = kind is RetryableError or not issubclass(kind, penstock.PenstockError)
@@ -52,7 +52,7 @@ def test_a_step_is_tried_again_if_it_may_be_and_its_error_may_pass(
 
 
 @given(kind=st.one_of(OURS, OTHERS), steps=st.sets(st.sampled_from(STEPS)))
-def test_what_broke_before_any_step_is_judged_by_itself(
+def test_an_error_before_any_step_is_judged_by_its_class(
     kind: type[Exception], steps: set[TPipelineStep]
 ) -> None:
     may_pass = kind is RetryableError or not issubclass(kind, penstock.PenstockError)
@@ -60,7 +60,7 @@ def test_what_broke_before_any_step_is_judged_by_itself(
     assert retry_load(tuple(steps))(kind("no")) is may_pass
 
 
-def test_a_load_is_tried_again_unless_it_is_told_otherwise() -> None:
+def test_a_load_is_retried_by_default() -> None:
     late = LoadClientJobRetry(load_id="1", job_id="j", retry_count=5, retry_message="timed out")
     refused = LoadClientJobFailed(load_id="1", job_id="j", failed_message="no such type")
 
@@ -70,7 +70,7 @@ def test_a_load_is_tried_again_unless_it_is_told_otherwise() -> None:
     assert not retry_load(())(failed("load", late))
 
 
-def test_a_second_run_may_wait_for_the_first() -> None:
+def test_a_locked_pipeline_is_worth_a_retry() -> None:
     locked = PipelineLocked(pipeline="shop", host="h", process=1, user="u", age=1.0, alive=30.0)
 
     assert retry_load()(locked)
@@ -85,7 +85,7 @@ def test_a_second_run_may_wait_for_the_first() -> None:
         (None, True),
     ],
 )
-def test_what_a_users_code_raised_may_pass(cause: Exception | None, worth_it: bool) -> None:
+def test_an_error_of_user_code_is_judged_by_its_cause(cause: Exception | None, worth_it: bool) -> None:
     error = ResourceFailed(resource="orders", item=3, cause="it")
     error.__cause__ = cause
 
@@ -93,7 +93,7 @@ def test_what_a_users_code_raised_may_pass(cause: Exception | None, worth_it: bo
     assert not retry_load()(failed("extract", error))
 
 
-def test_what_somebody_made_of_an_error_of_ours_is_worth_as_much() -> None:
+def test_an_error_that_wraps_one_of_penstock_is_judged_by_the_latter() -> None:
     def made_of(error: Exception, *, named: bool) -> Exception:
         outer = RuntimeError("the job failed")
         outer.__context__, outer.__cause__ = error, error if named else None
@@ -107,11 +107,11 @@ def test_what_somebody_made_of_an_error_of_ours_is_worth_as_much() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), GeneratorExit()])
-def test_who_wants_to_stop_is_not_kept(error: BaseException) -> None:
+def test_an_interrupt_is_not_retried(error: BaseException) -> None:
     assert not retry_load(STEPS)(error)
 
 
-def test_a_failure_that_came_from_another_process_is_judged_by_what_is_left_of_it() -> None:
+def test_a_pickled_failure_is_judged_by_its_remaining_fields() -> None:
     known = pickle.loads(pickle.dumps(failed("load", DataError("no"))))
     unknown = pickle.loads(pickle.dumps(failed("load", ConnectionError("reset"))))
 
@@ -120,16 +120,16 @@ def test_a_failure_that_came_from_another_process_is_judged_by_what_is_left_of_i
 
 
 @pytest.mark.parametrize("said", ["load", ("loads",), ["load", "everything"]])
-def test_a_step_that_is_none_is_refused(said: str | tuple[str, ...]) -> None:
+def test_an_unknown_step_is_refused(said: str | tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="is no step of a pipeline"):
         retry_load(said)
 
 
-def test_the_steps_of_dlt_are_taken() -> None:
+def test_the_steps_of_dlt_are_accepted() -> None:
     retry_load(("sync", "run", "extract", "normalize", "load"))
 
 
-def test_a_generator_that_was_read_is_not_read_again(tmp_path: Path) -> None:
+def test_an_exhausted_generator_is_not_read_again(tmp_path: Path) -> None:
     def rows() -> Iterator[int]:
         yield 1
         raise ConnectionError("reset")
@@ -145,7 +145,7 @@ def test_a_generator_that_was_read_is_not_read_again(tmp_path: Path) -> None:
     assert isinstance(last, SourceExhausted)
 
 
-def test_it_works_where_there_is_no_tenacity() -> None:
+def test_tenacity_is_not_required() -> None:
     program = """
 import sys
 sys.modules["tenacity"] = None

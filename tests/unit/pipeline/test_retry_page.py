@@ -67,7 +67,7 @@ def run_page(text: str, names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
-def test_an_extraction_is_tried_until_the_source_answers(slept: list[float]) -> None:
+def test_an_extraction_is_retried_until_the_source_answers(slept: list[float]) -> None:
     orders = Source(failing=2)
 
     names = run_page(EXTRACT, {"orders": orders})
@@ -78,7 +78,7 @@ def test_an_extraction_is_tried_until_the_source_answers(slept: list[float]) -> 
     assert load_id
 
 
-def test_the_last_error_comes_out_when_it_is_enough(slept: list[float]) -> None:
+def test_the_last_error_is_raised_after_the_last_attempt(slept: list[float]) -> None:
     orders = Source(failing=9)
 
     with pytest.raises(PipelineStepFailed) as failed:
@@ -88,7 +88,7 @@ def test_the_last_error_comes_out_when_it_is_enough(slept: list[float]) -> None:
     assert (orders.calls, slept) == (5, [1, 2, 4, 8])
 
 
-def test_a_load_is_tried_again_and_one_that_was_refused_is_not(slept: list[float]) -> None:
+def test_a_load_is_retried_unless_it_was_refused(slept: list[float]) -> None:
     again = run_page(EXTRACT, {"orders": Source(failing=0)})["again"]
     late = LoadClientJobRetry(load_id="17.5", job_id="j", retry_count=5, retry_message="timed out")
     refused = LoadClientJobFailed(load_id="17.5", job_id="j", failed_message="no such type")
@@ -101,7 +101,7 @@ def test_a_load_is_tried_again_and_one_that_was_refused_is_not(slept: list[float
     assert (patient.calls, hopeless.calls) == (3, 2)
 
 
-def test_an_interrupt_ends_the_tries() -> None:
+def test_an_interrupt_ends_the_retries() -> None:
     calls: list[int] = []
     worth_it = retry_if_exception(penstock.retry.retry_load(("extract", "normalize", "load")))
 

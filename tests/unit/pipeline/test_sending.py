@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         (False, True, False, False),
     ],
 )
-def test_rows_are_sent_where_it_is_said_or_where_a_client_cannot_write(
+def test_rows_are_sent_by_setting_or_where_a_client_cannot_write(
     tmp_path: Path, said: Any, is_remote: bool, is_writable: bool, sends: bool
 ) -> None:
     (tmp_path / "file").touch()

@@ -69,7 +69,7 @@ def test_a_state_in_plain_json_is_read_too(state: dict[str, Any]) -> None:
 
 
 @given(state=states, local=values)
-def test_local_values_stay_behind_and_do_not_count_as_a_change(state: dict[str, Any], local: Any) -> None:
+def test_local_values_are_not_stored_and_do_not_change_the_hash(state: dict[str, Any], local: Any) -> None:
     with_local = {**state, "_local": local}
 
     assert decode_state(encode_state(with_local)) == state
@@ -77,7 +77,7 @@ def test_local_values_stay_behind_and_do_not_count_as_a_change(state: dict[str, 
 
 
 @given(state=states, other=states)
-def test_the_hash_is_the_content_in_any_order(state: dict[str, Any], other: dict[str, Any]) -> None:
+def test_the_hash_does_not_depend_on_the_order_of_keys(state: dict[str, Any], other: dict[str, Any]) -> None:
     backwards = dict(reversed(list(state.items())))
 
     assert state_hash(backwards) == state_hash(state)
@@ -87,7 +87,7 @@ def test_the_hash_is_the_content_in_any_order(state: dict[str, Any], other: dict
     assert (state_hash(state) == state_hash(other)) == same
 
 
-def test_the_version_grows_only_when_the_content_changes() -> None:
+def test_the_version_is_incremented_only_when_the_content_changes() -> None:
     first = with_version(FRESH)
     same = with_version(first)
     changed = with_version({**first, "sources": {"github": {"cursor": 7}}})
@@ -97,7 +97,7 @@ def test_the_version_grows_only_when_the_content_changes() -> None:
     assert changed["_version_hash"] == state_hash(changed) != first["_version_hash"]
 
 
-def test_stamping_a_state_leaves_the_given_one_alone() -> None:
+def test_with_version_does_not_modify_its_argument() -> None:
     before = dict(FRESH)
 
     with_version(FRESH)
@@ -118,7 +118,7 @@ def test_a_state_keeps_the_types_of_its_values() -> None:
     assert decode_state(encode_state(state)) == state
 
 
-def test_the_state_after_a_package_has_what_its_resources_remember_and_is_plain_json() -> None:
+def test_the_state_after_a_package_has_its_resource_states_as_plain_json() -> None:
     extracted = ExtractManifest(
         schema_name="hub", state={"hub": to_typed({"at": datetime(2024, 1, 2, tzinfo=UTC)})}
     )
@@ -133,13 +133,13 @@ def test_the_state_after_a_package_has_what_its_resources_remember_and_is_plain_
     assert after["schema_names"] == [*FRESH["schema_names"], "hub"]
 
 
-def test_a_package_that_knows_of_no_state_leaves_it_as_it_is() -> None:
+def test_a_package_without_a_state_leaves_it_unchanged() -> None:
     before = {**FRESH, "sources": {"old": {"a": 1}}}
 
     assert state_after_package(before, ExtractManifest(schema_name=FRESH["schema_names"][0])) == before
 
 
-def test_a_small_text_that_unpacks_to_a_huge_state_is_not_unpacked_whole(
+def test_decompression_of_a_state_is_limited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     text = encode_state({**FRESH, "sources": {"shop": {"page": "x" * 10_000}}})

@@ -41,7 +41,7 @@ def hub(pages: int = 1, token: penstock.TSecretStrValue = penstock.secrets.value
     yield from ({"page": page} for page in range(pages))
 
 
-def test_a_trace_has_the_settings_that_counted_and_no_secret(
+def test_a_trace_has_the_resolved_settings_and_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTRACT__WORKERS", "3")
@@ -63,7 +63,7 @@ def test_a_trace_has_the_settings_that_counted_and_no_secret(
     assert pipeline._history().last() == PipelineTrace.from_dict(trace.asdict())
 
 
-def test_settings_of_another_run_are_not_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trace_has_no_settings_of_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
     monkeypatch.setenv("EXTRACT__WORKERS", "3")
     pipeline.extract([1], table_name="t")
@@ -76,7 +76,7 @@ def test_settings_of_another_run_are_not_in_it(tmp_path: Path, monkeypatch: pyte
     assert "EXTRACT__WORKERS" not in keys
 
 
-def test_a_step_knows_its_jobs_of_spark_where_somebody_counts_them() -> None:
+def test_a_step_has_its_spark_jobs_if_they_are_counted() -> None:
     recorder, watch = Recorder("shop"), Watch(normalize=4, load=None)
     recorder.watch = watch  # type: ignore[assignment]
     steps: tuple[TPipelineStep, ...] = ("extract", "normalize", "load")
@@ -91,7 +91,7 @@ def test_a_step_knows_its_jobs_of_spark_where_somebody_counts_them() -> None:
     assert PipelineTrace.from_dict(trace.asdict()).steps[1].spark_jobs == 4
 
 
-def test_a_step_that_failed_is_told_by_its_error_and_not_as_one_with_nothing_to_do(tmp_path: Path) -> None:
+def test_a_failed_step_is_shown_with_its_error(tmp_path: Path) -> None:
     def bad() -> Iterator[Any]:
         yield 1
         raise KeyError("bad")
@@ -127,7 +127,7 @@ def loaded(*tables: tuple[int | None, int | None]) -> PackageReport:
         ([loaded((3, None))], 3, None),
     ],
 )
-def test_what_a_load_does_not_tell_is_unknown_and_never_zero(
+def test_a_number_that_a_load_does_not_report_is_unknown_and_never_zero(
     reports: list[PackageReport], rows: int | None, size: int | None
 ) -> None:
     recorder = Recorder("shop")
@@ -159,7 +159,7 @@ def fail(pipeline: penstock.Pipeline, error: Exception, *, note: str = "") -> No
             raise error
 
 
-def test_what_others_raise_is_told_without_its_secrets(tmp_path: Path) -> None:
+def test_errors_of_other_libraries_are_recorded_without_secrets(tmp_path: Path) -> None:
     said = Said()
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path, hooks=[said])
     error = RuntimeError("jdbc:postgresql://ada:lovelace@db/x?password=hush does not answer")
@@ -175,7 +175,7 @@ def test_what_others_raise_is_told_without_its_secrets(tmp_path: Path) -> None:
         assert "hush" not in text
 
 
-def test_an_error_with_letters_that_are_none_is_written_down_and_raised_as_it_is(tmp_path: Path) -> None:
+def test_an_error_with_invalid_characters_is_recorded_and_raised_unchanged(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
     with pytest.raises(PipelineStepFailed, match="no file") as failed:
         fail(pipeline, OSError("no file \udcff"))
@@ -206,13 +206,13 @@ def test_a_trace_that_cannot_be_written_replaces_no_error(
         ({"error": "it is closed"}, "load: 2.5 s\nload failed: it is closed"),
     ],
 )
-def test_a_step_is_told_in_a_line_with_what_is_known(facts: dict[str, Any], text: str) -> None:
+def test_the_summary_of_a_step_has_the_known_values(facts: dict[str, Any], text: str) -> None:
     told = StoredStepInfo(document={"loads_ids": []}, text="")
 
     assert StepTrace(step="load", seconds=2.5, info=told, **facts).summary() == text
 
 
-def test_the_text_of_an_extraction_names_its_place(tmp_path: Path) -> None:
+def test_the_text_of_an_extraction_has_its_location(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
     pipeline.extract([{"id": 1}], table_name="items")
 

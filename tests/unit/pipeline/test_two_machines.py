@@ -91,7 +91,7 @@ def test_a_package_that_is_marked_as_extracted_after_a_takeover_is_not_loaded(
     assert world.outcomes["PipelineStepFailed"] == 1, "the late call must not report success"
 
 
-def test_a_package_that_was_loaded_elsewhere_is_not_carried_again(world: World) -> None:
+def test_a_package_that_was_loaded_elsewhere_is_not_transferred_again(world: World) -> None:
     """The machine dies before it deletes its copy; at the destination nothing is left of the package."""
     world.begin("one", "collect")
     (package,) = Packages.at(f"{world.root}/one/shop").with_status("extracted")
@@ -129,7 +129,7 @@ def test_a_copy_of_a_package_that_is_loaded_is_not_loaded_again(world: World) ->
 
 
 @pytest.mark.parametrize("kind", ["load_package_state.json", "extracted.json"])
-def test_a_carry_that_continues_after_a_takeover_loses_no_rows(world: World, kind: str) -> None:
+def test_a_transfer_that_continues_after_a_takeover_loses_no_rows(world: World, kind: str) -> None:
     """The other machine deletes the copy, which has no marker yet."""
     world.begin("one", "collect")
     assert not world.begin("one", "run", Stall(kind, 1, "before"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     "name", ["shop", "Shop_2", "github-events", "a.b", "_x", "9lives", "a" * 128, "console"]
 )
-def test_a_plain_folder_name_is_given_back(name: str) -> None:
+def test_a_valid_name_is_returned(name: str) -> None:
     assert check_name(name) == name
 
 
@@ -46,22 +46,20 @@ def test_a_plain_folder_name_is_given_back(name: str) -> None:
         *("a" * 129, "a" * 300),
     ],
 )
-def test_a_name_that_is_no_folder_everywhere_is_refused(name: str) -> None:
+def test_a_name_that_is_not_a_folder_on_every_system_is_refused(name: str) -> None:
     with pytest.raises(InvalidPipelineName) as caught:
         check_name(name)
 
     assert vars(caught.value)["name"] == name
 
 
-def test_the_error_says_what_was_to_be_called_so() -> None:
+def test_the_error_has_the_kind_of_the_name() -> None:
     with pytest.raises(InvalidDatasetName, match="'a/b' cannot be a dataset name"):
         check_name("a/b", InvalidDatasetName)
 
 
 @given(name=st.text(max_size=6) | st.text("./\\a~ \n:", max_size=6))
-def test_no_name_that_passes_leads_out_of_its_folder(
-    tmp_path_factory: pytest.TempPathFactory, name: str
-) -> None:
+def test_no_valid_name_leads_out_of_its_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     home = tmp_path_factory.getbasetemp() / "home"
     try:
         checked = check_name(name)
@@ -89,7 +87,7 @@ def test_copies_are_read_back_and_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b'{"a": ', b"[]", b"\xff"])
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "state.json").write_bytes(content)
 
     with pytest.raises(UsageError, match=r"state\.json cannot be read: ") as caught:

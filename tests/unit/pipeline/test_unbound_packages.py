@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.pipeline.stored import at_lake
+from tests.unit.pipeline.stored_dataset import at_lake
 
 import penstock
 from penstock.errors import PipelineLocked, PipelineStepFailed, ResourceFailed, UsageError
@@ -53,7 +53,7 @@ def test_pyspark_need_not_be_installed(tmp_path: Path) -> None:
     assert [found.rows for found in waiting(tmp_path)] == [1000]
 
 
-def test_what_waits_is_remembered_by_the_next_extraction(tmp_path: Path) -> None:
+def test_an_extraction_builds_on_the_unbound_packages(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
 
     first, second = pipeline.extract(counted()), pipeline.extract(counted())
@@ -66,7 +66,7 @@ def test_what_waits_is_remembered_by_the_next_extraction(tmp_path: Path) -> None
     assert str(first).splitlines()[0] == f"Pipeline 'shop' extracted 2 rows to {tmp_path}/shop/extracted"
 
 
-def test_what_waits_for_a_destination_is_remembered_once_there_is_one(tmp_path: Path) -> None:
+def test_an_extraction_with_a_destination_builds_on_the_unbound_packages(tmp_path: Path) -> None:
     penstock.pipeline("shop", pipelines_dir=tmp_path / "here").extract(counted())
     pipeline = at_lake(tmp_path)
     state = pipeline.state["sources"]
@@ -80,7 +80,9 @@ def test_what_waits_for_a_destination_is_remembered_once_there_is_one(tmp_path: 
     assert [ExtractManifest.from_dict(package.read_extracted()).rows for package in carried] == [2, 2]
 
 
-def test_the_settings_say_where_packages_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unbound_packages_are_stored_where_the_setting_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EXTRACT__PACKAGE_STORAGE", str(tmp_path / "elsewhere"))
 
     info = penstock.pipeline("shop", pipelines_dir=tmp_path / "p").extract([1], table_name="t")
@@ -90,7 +92,7 @@ def test_the_settings_say_where_packages_wait(tmp_path: Path, monkeypatch: pytes
     assert not (tmp_path / "p" / "shop" / "extracted").exists()
 
 
-def test_what_a_crash_left_goes_and_nothing_waits_after_an_error(tmp_path: Path) -> None:
+def test_incomplete_packages_are_deleted_and_an_error_leaves_none(tmp_path: Path) -> None:
     def bad() -> Iterator[Any]:
         yield 1
         raise KeyError("bad")
@@ -105,21 +107,21 @@ def test_what_a_crash_left_goes_and_nothing_waits_after_an_error(tmp_path: Path)
     assert (len(packages.with_status("new")), waiting(tmp_path)) == (1, [])
 
 
-def test_two_at_a_time_are_one_too_many(tmp_path: Path) -> None:
+def test_a_second_extraction_at_the_same_time_is_refused(tmp_path: Path) -> None:
     packages = Packages.at(str(tmp_path / "shop" / "extracted"))
 
     with hold_lease(packages.store, pipeline="shop"), pytest.raises(PipelineLocked):
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract([1], table_name="t")
 
 
-def test_an_extraction_of_nothing_leaves_nothing(tmp_path: Path) -> None:
+def test_an_extraction_without_rows_leaves_no_package(tmp_path: Path) -> None:
     info = penstock.pipeline("shop", pipelines_dir=tmp_path).extract([], table_name="t")
 
     assert (info.packages, waiting(tmp_path)) == ((), [])
     assert str(info) == "Pipeline 'shop' had nothing to extract"
 
 
-def test_failures_are_told_in_the_info(tmp_path: Path) -> None:
+def test_failures_are_reported_in_the_info(tmp_path: Path) -> None:
     def bad() -> list[Any]:
         raise KeyError("bad")
 
@@ -131,7 +133,7 @@ def test_failures_are_told_in_the_info(tmp_path: Path) -> None:
     assert "- bad was left out: bad raised KeyError('bad') at item 1" in str(info).splitlines()
 
 
-def test_an_argument_goes_over_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_argument_takes_precedence_over_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXTRACT__WORKERS", "3")
     monkeypatch.setenv("SHOP__EXTRACT__ON_ERROR", "continue")
 
@@ -143,14 +145,12 @@ def test_an_argument_goes_over_a_setting(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("wrong", [{"commit_interval": 0}, {"commit_interval": -1.0}, {"workers": 0}])
-def test_a_setting_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+def test_an_invalid_setting_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         resolve_extract_settings("shop", **wrong).workload  # noqa: B018 - it is checked when it is asked for
 
 
-def test_progress_is_told_with_the_counts_of_each_resource(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_has_the_counts_of_each_resource(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     penstock.pipeline("shop", pipelines_dir=tmp_path, progress="log").extract([counted(3)])
 
     out = capsys.readouterr().out

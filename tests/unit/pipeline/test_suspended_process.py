@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.unit.pipeline.suspended import extract, pipeline_at
+from tests.unit.pipeline.suspended_process import extract, pipeline_at
 
 from penstock.errors import PipelineLocked
 
@@ -28,12 +28,12 @@ def extract_once_the_lease_is_free(folder: Path) -> None:
             time.sleep(0.1)
 
 
-def test_rows_of_a_suspended_process_do_not_count_when_another_one_has_extracted_them(
+def test_rows_of_a_suspended_process_are_ignored_when_another_one_has_extracted_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUN__LEASE_BEAT", "0.2")
     monkeypatch.setenv("RUN__LEASE_ALIVE", "1")
-    command = [sys.executable, "-m", "tests.unit.pipeline.suspended", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.unit.pipeline.suspended_process", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         try:
             _, status = os.waitpid(process.pid, os.WUNTRACED)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.load.scripted import World
-from tests.unit.pipeline.sessions import no_session
-from tests.unit.pipeline.stored import at_lake, store_load
+from tests.unit.pipeline.fake_session import fake_session
+from tests.unit.pipeline.stored_dataset import at_lake, store_load
 
 import penstock
 from penstock.errors import PipelineStepFailed, UsageError
@@ -88,7 +88,7 @@ def left(tmp_path: Path) -> list[ExtractManifest]:
     ]
 
 
-def test_tables_that_go_are_kept_as_they_were() -> None:
+def test_dropped_tables_are_recorded_with_their_columns() -> None:
     found = dropped_tables(schema(), extracted("drop_resources", "orders"))
 
     assert list(found) == ["orders", "orders__items", "orders_old"], "one without a row is not there"
@@ -97,14 +97,14 @@ def test_tables_that_go_are_kept_as_they_were() -> None:
     assert dropped_tables(schema(), extracted(None)) == {}
 
 
-def test_only_tables_that_have_rows_lose_them() -> None:
+def test_only_tables_with_rows_are_truncated() -> None:
     found = truncated_tables(schema(), extracted("drop_data", "orders"))
 
     assert found == ("orders", "orders__items", "orders_old")
     assert truncated_tables(schema(), extracted("drop_sources")) == ()
 
 
-def test_root_tables_to_which_nothing_comes_are_emptied_and_stay_what_they_are() -> None:
+def test_root_tables_without_new_rows_are_truncated_with_unchanged_hints() -> None:
     package = extracted("drop_data", "orders", tables=(rows_of("Orders"),))
 
     found = tables_truncated_without_rows(schema(), package, schema().naming)
@@ -114,7 +114,7 @@ def test_root_tables_to_which_nothing_comes_are_emptied_and_stay_what_they_are()
     ]
 
 
-def test_a_table_that_gets_a_frame_without_rows_is_emptied() -> None:
+def test_a_table_with_an_empty_frame_is_truncated() -> None:
     nothing = replace(rows_of("Orders"), rows=0, data_format="typed", columns={})
     replaced = replace(rows_of("orders_old"), rows=0, write_disposition="replace")
     package = extracted("drop_data", "orders", tables=(nothing, replaced))
@@ -124,7 +124,7 @@ def test_a_table_that_gets_a_frame_without_rows_is_emptied() -> None:
     assert [table.table for table in found] == ["orders"]
 
 
-def test_what_comes_is_learned_anew_and_the_history_goes() -> None:
+def test_dropped_tables_are_inferred_again_without_history() -> None:
     known = schema()
 
     found = without_dropped_tables(known, Refresh(mode="drop_resources", resources=("orders",)))
@@ -138,7 +138,7 @@ def test_what_comes_is_learned_anew_and_the_history_goes() -> None:
     assert anew.version == known.version + 1
 
 
-def test_a_source_that_begins_anew_brings_its_schema() -> None:
+def test_a_refreshed_source_replaces_the_schema() -> None:
     brought = Schema("shop")
     brought.update_table({"name": "fresh", "resource": "fresh"})
     document = dict(brought.to_dict())
@@ -187,9 +187,7 @@ def test_of_two_flows_with_one_schema_the_second_does_not_undo_the_first() -> No
         ("drop_data", {"page": 3, "resources": {"orders": {"last": 1}, "buyers": {"last": 9}}}),
     ],
 )
-def test_what_begins_anew_remembers_nothing(
-    tmp_path: Path, mode: TRefreshMode, expected: dict[str, Any]
-) -> None:
+def test_a_refresh_deletes_the_state(tmp_path: Path, mode: TRefreshMode, expected: dict[str, Any]) -> None:
     remembered = {"page": 3, "resources": {"orders": {"last": 7}, "buyers": {"last": 9}}}
     store_load(tmp_path, "10.5", sources={"shop": remembered, "crm": {"page": 1}})
 
@@ -201,7 +199,7 @@ def test_what_begins_anew_remembers_nothing(
     assert at_lake(tmp_path).state["sources"]["shop"] == expected
 
 
-def test_the_pipeline_can_say_it_for_every_run_and_a_run_over_it(tmp_path: Path) -> None:
+def test_the_refresh_of_a_run_takes_precedence_over_that_of_the_pipeline(tmp_path: Path) -> None:
     pipeline = at_lake(tmp_path, refresh="drop_data")
 
     pipeline.extract(orders())
@@ -213,14 +211,14 @@ def test_the_pipeline_can_say_it_for_every_run_and_a_run_over_it(tmp_path: Path)
     ]
 
 
-def test_only_resources_that_are_extracted_begin_anew(tmp_path: Path) -> None:
+def test_only_extracted_resources_are_refreshed(tmp_path: Path) -> None:
     at_lake(tmp_path).extract(shop().with_resources("buyers"), refresh="drop_resources")
 
     (package,) = left(tmp_path)
     assert package.refresh == Refresh(mode="drop_resources", resources=("buyers",))
 
 
-def test_a_mode_that_there_is_not_is_refused_when_it_is_said(tmp_path: Path) -> None:
+def test_an_unknown_refresh_mode_is_refused_at_once(tmp_path: Path) -> None:
     said: Any = "drop"
 
     with pytest.raises(UsageError, match="there is no refresh 'drop'"):
@@ -229,7 +227,7 @@ def test_a_mode_that_there_is_not_is_refused_when_it_is_said(tmp_path: Path) -> 
         at_lake(tmp_path).run(orders(), refresh=said)
 
 
-def test_a_resource_that_fails_keeps_everything_from_beginning_anew(tmp_path: Path) -> None:
+def test_a_failed_resource_prevents_the_refresh(tmp_path: Path) -> None:
     @penstock.resource
     def broken() -> Iterator[Any]:
         yield {"n": 1}
@@ -243,7 +241,7 @@ def test_a_resource_that_fails_keeps_everything_from_beginning_anew(tmp_path: Pa
     assert left(tmp_path) == []
 
 
-def test_so_does_one_of_a_second_source_with_the_same_schema(tmp_path: Path) -> None:
+def test_a_failed_resource_of_a_second_source_prevents_the_refresh(tmp_path: Path) -> None:
     def broken() -> Iterator[Any]:
         yield {"n": 1}
         raise OSError("gone")
@@ -258,7 +256,7 @@ def test_so_does_one_of_a_second_source_with_the_same_schema(tmp_path: Path) -> 
     assert left(tmp_path) == []
 
 
-def test_a_run_that_brings_no_rows_lets_tables_go_all_the_same(tmp_path: Path) -> None:
+def test_a_refresh_without_rows_drops_the_tables(tmp_path: Path) -> None:
     world = World(tmp_path, script={"drop": []}, capabilities={"renews_tables": True})
     schemas = tmp_path / "schemas"
     schemas.mkdir()
@@ -267,7 +265,7 @@ def test_a_run_that_brings_no_rows_lets_tables_go_all_the_same(tmp_path: Path) -
         "shop",
         tmp_path,
         destination=world.destination(),
-        spark=no_session(),
+        spark=fake_session(),
         import_schema_path=schemas,
     )
 

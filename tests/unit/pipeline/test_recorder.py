@@ -116,12 +116,12 @@ def test_infos_can_be_loaded_as_tables_load_after_load(infos: Sequence[Any], bac
     assert "_info__tables" in tables
 
 
-def test_seconds_are_fractions_even_where_nothing_was_done() -> None:
+def test_seconds_are_floats_even_for_an_empty_run() -> None:
     for info in (EXTRACT_INFOS[0], NORMALIZE_INFOS[0]):
         assert isinstance(info.asdict()["seconds"], float)
 
 
-def test_a_load_that_went_well_is_told_with_its_tables() -> None:
+def test_a_successful_load_is_shown_with_its_tables() -> None:
     assert str(WELL).splitlines() == [
         "Pipeline 'shop' loaded 1 package in 3.8 s (extract 0.2, normalize 1.5, load 2.0)",
         "into delta dataset 'lake' at s3://bucket/lake",
@@ -131,7 +131,7 @@ def test_a_load_that_went_well_is_told_with_its_tables() -> None:
     ]
 
 
-def test_a_load_without_some_of_its_jobs_says_so_in_its_first_lines_and_why_in_its_last() -> None:
+def test_a_load_with_failed_jobs_shows_their_number_first_and_their_reasons_last() -> None:
     assert str(LOAD_INFOS[2]).splitlines() == [
         "Pipeline 'shop' loaded 1 package in 3.8 s (extract 0.2, normalize 1.5, load 2.0)",
         "into delta dataset 'lake' at s3://bucket/lake",
@@ -143,7 +143,7 @@ def test_a_load_without_some_of_its_jobs_says_so_in_its_first_lines_and_why_in_i
     ]
 
 
-def test_a_package_that_an_earlier_run_had_left_is_told_as_that() -> None:
+def test_a_package_of_an_earlier_run_is_shown_as_such() -> None:
     lines = str(LOAD_INFOS[3]).splitlines()
 
     assert lines[2] == "Package 17.5, which an earlier run had left, is loaded:"
@@ -151,13 +151,13 @@ def test_a_package_that_an_earlier_run_had_left_is_told_as_that() -> None:
     assert LOAD_INFOS[3].asdict()["packages"][0]["was_pending"] is True
 
 
-def test_the_first_load_that_is_complete_is_told_as_that_whatever_its_number() -> None:
+def test_the_first_complete_load_is_shown_as_such_whatever_its_number() -> None:
     first = replace(WELL, packages=(replace(LOADED, is_first=True),))
 
     assert (NOTHING_LOADED.first_run, WELL.first_run, first.first_run) == (False, False, True)
 
 
-def test_an_extraction_tells_rows_bytes_and_what_is_missing() -> None:
+def test_an_extraction_is_shown_with_rows_bytes_and_failures() -> None:
     assert str(EXTRACT_INFOS[1]).splitlines() == [
         "Pipeline 'shop' extracted 2 rows to s3://bucket",
         "2 rows (2.0 KB) in 0.2 s in package 17.5",
@@ -167,7 +167,7 @@ def test_an_extraction_tells_rows_bytes_and_what_is_missing() -> None:
     ]
 
 
-def test_the_recorder_gives_infos_with_the_times_of_their_steps() -> None:
+def test_the_recorder_returns_infos_with_the_times_of_their_steps() -> None:
     recorder = Recorder("shop")
     recorder.package_location, recorder.destination_info = "s3://bucket", {"destination_name": "delta"}
     with recorder.step("extract"):
@@ -188,7 +188,7 @@ def test_the_recorder_gives_infos_with_the_times_of_their_steps() -> None:
     assert (normalized.started_at, normalized.finished_at) == (None, None)
 
 
-def test_a_trace_can_be_loaded_as_a_table_too() -> None:
+def test_a_trace_can_be_loaded_as_a_table() -> None:
     recorder = Recorder("shop")
     with recorder.step("extract"):
         recorder.record_extracted(EXTRACTED)
@@ -209,7 +209,9 @@ def test_a_trace_can_be_loaded_as_a_table_too() -> None:
 
 
 @pytest.mark.parametrize(("knows", "notes"), [(True, 0), (False, 1)])
-def test_a_run_on_a_fresh_machine_says_where_it_goes_on_from(tmp_path: Path, knows: bool, notes: int) -> None:
+def test_a_run_on_a_fresh_machine_notes_the_load_it_continues_from(
+    tmp_path: Path, knows: bool, notes: int
+) -> None:
     pipeline = penstock.pipeline(
         "shop",
         pipelines_dir=tmp_path / "disk",

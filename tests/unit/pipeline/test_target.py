@@ -37,11 +37,11 @@ def root(destination: Destination, settings: Settings, master: str = "local[2]")
     return package_root(into, into.client(), master=master)
 
 
-def test_packages_live_with_a_destination_that_has_room_for_them() -> None:
+def test_packages_are_stored_at_a_destination_that_supports_it() -> None:
     assert root(delta(bucket_url="s3://lake"), Settings(), "yarn") == "s3://lake/demo/_dlt_pkg/shop"
 
 
-def test_packages_of_others_live_in_the_working_folder_of_a_local_spark(tmp_path: Path) -> None:
+def test_packages_are_otherwise_stored_in_the_working_folder_on_a_local_spark(tmp_path: Path) -> None:
     stranger = World(tmp_path).destination()
 
     assert root(stranger, Settings()) == "work/shop/load/demo"
@@ -50,13 +50,13 @@ def test_packages_of_others_live_in_the_working_folder_of_a_local_spark(tmp_path
 
 
 @pytest.mark.parametrize("key", ["DESTINATION__SCRIPTED__PACKAGE_STORAGE", "PACKAGE_STORAGE"])
-def test_the_settings_say_where_packages_live(tmp_path: Path, key: str) -> None:
+def test_a_setting_changes_the_folder_of_packages(tmp_path: Path, key: str) -> None:
     settings = Settings(environment={key: "s3://packages/"})
 
     assert root(World(tmp_path).destination(), settings, "yarn") == "s3://packages/demo/shop"
 
 
-def test_a_destination_keeps_its_ledger_or_it_is_kept_beside_the_packages(tmp_path: Path) -> None:
+def test_the_ledger_is_at_the_destination_or_beside_the_packages(tmp_path: Path) -> None:
     storage = FileStorage(str(tmp_path / "packages"))
     lake = target(delta(bucket_url=str(tmp_path)), Settings()).client()
     stranger = target(World(tmp_path).destination(), Settings()).client()

@@ -19,7 +19,7 @@ def loaded() -> Schema:
     return schema
 
 
-def test_without_folders_nothing_is_taken_and_nothing_is_written(tmp_path: Path) -> None:
+def test_without_folders_nothing_is_imported_or_written(tmp_path: Path) -> None:
     files, schema = SchemaFiles(), loaded()
 
     files.export(schema)
@@ -29,7 +29,7 @@ def test_without_folders_nothing_is_taken_and_nothing_is_written(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_what_a_new_schema_begins_with(tmp_path: Path) -> None:
+def test_a_new_schema_is_imported_from_its_file(tmp_path: Path) -> None:
     files = SchemaFiles.at(tmp_path, tmp_path)
     files.export(loaded())
 
@@ -39,7 +39,7 @@ def test_a_file_is_what_a_new_schema_begins_with(tmp_path: Path) -> None:
     assert found.stored.imported_version_hash == loaded().version_hash
 
 
-def test_a_file_that_is_offered_replaces_nothing_until_it_is_changed(tmp_path: Path) -> None:
+def test_a_written_import_file_changes_nothing_until_it_is_edited(tmp_path: Path) -> None:
     files = SchemaFiles.at(tmp_path, None)
 
     offered = files.ensure_import_file(loaded())
@@ -52,7 +52,7 @@ def test_a_file_that_is_offered_replaces_nothing_until_it_is_changed(tmp_path: P
     assert files.ensure_import_file(offered) is offered
 
 
-def test_a_file_that_is_changed_replaces_the_schema_and_tables_keep_that_they_have_rows(
+def test_an_edited_file_replaces_the_schema_and_tables_with_rows_remain_marked(
     tmp_path: Path,
 ) -> None:
     files = SchemaFiles.at(tmp_path, None)
@@ -71,7 +71,7 @@ def test_a_file_that_is_changed_replaces_the_schema_and_tables_keep_that_they_ha
     assert after.previous_hashes == (before.version_hash,)
 
 
-def test_a_pipeline_knows_the_schema_of_a_file_before_it_has_run(tmp_path: Path) -> None:
+def test_a_pipeline_has_the_schema_of_a_file_before_its_first_run(tmp_path: Path) -> None:
     SchemaFiles.at(None, tmp_path / "schemas").export(loaded())
 
     pipeline = penstock.pipeline("shop", tmp_path, import_schema_path=tmp_path / "schemas")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.load.scripted import World
-from tests.unit.pipeline.sessions import no_session
-from tests.unit.pipeline.stored import at_lake, store_load
+from tests.unit.pipeline.fake_session import fake_session
+from tests.unit.pipeline.stored_dataset import at_lake, store_load
 
 import penstock
 from penstock.errors import CannotRestorePipelineException, PipelineLocked
@@ -38,7 +38,7 @@ def kept_state(**said: Any) -> dict[str, Any]:
     return {"dataset_name": "raw", "destination_name": None, "destination_type": "x.y", **said}
 
 
-def test_a_run_that_begins_notes_where_it_goes(tmp_path: Path) -> None:
+def test_a_run_saves_its_target_when_it_begins(tmp_path: Path) -> None:
     staged(tmp_path).extract([{"n": 1}], table_name="items")
 
     assert origin_of(tmp_path) == LastTarget(
@@ -51,20 +51,20 @@ def test_a_run_that_begins_notes_where_it_goes(tmp_path: Path) -> None:
     )
 
 
-def test_a_run_that_fails_has_noted_it(tmp_path: Path) -> None:
+def test_a_run_that_fails_has_saved_its_target(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", tmp_path, destination=World(tmp_path).destination())
     packages = pipeline.extract([{"n": 1}], table_name="items").location
     (tmp_path / "shop" / "origin.json").unlink()
 
     with hold_lease(FileStorage(packages), pipeline="shop"), pytest.raises(PipelineLocked):
         penstock.pipeline(
-            "shop", tmp_path, destination=World(tmp_path).destination(), spark=no_session()
+            "shop", tmp_path, destination=World(tmp_path).destination(), spark=fake_session()
         ).run()
 
     assert LastTarget.load(WorkDir(tmp_path / "shop")).dataset_name == "shop"
 
 
-def test_a_machine_that_was_synced_knows_which_tables_there_are(tmp_path: Path) -> None:
+def test_a_synced_machine_can_attach_without_arguments(tmp_path: Path) -> None:
     store_load(tmp_path, "10.5")
     at_lake(tmp_path).sync_destination()
 
@@ -73,7 +73,7 @@ def test_a_machine_that_was_synced_knows_which_tables_there_are(tmp_path: Path) 
     assert (name_of(found.destination), found.dataset_name) == ("delta", "shop")
 
 
-def test_a_copy_that_is_as_good_tells_it_too(tmp_path: Path) -> None:
+def test_a_sync_that_keeps_the_copy_saves_the_target_too(tmp_path: Path) -> None:
     store_load(tmp_path, "10.5")
     at_lake(tmp_path).sync_destination()
     (tmp_path / "here" / "shop" / "origin.json").unlink()
@@ -83,7 +83,7 @@ def test_a_copy_that_is_as_good_tells_it_too(tmp_path: Path) -> None:
     assert origin_of(tmp_path).destination_name == "delta"
 
 
-def test_a_class_of_dlts_is_no_destination_to_guess_from(tmp_path: Path) -> None:
+def test_a_destination_is_not_guessed_from_a_class_name_of_dlt(tmp_path: Path) -> None:
     WorkDir(tmp_path / "shop").save(
         state=kept_state(destination_type="dlt.destinations.filesystem"), schema={"name": "shop"}
     )
@@ -95,7 +95,7 @@ def test_a_class_of_dlts_is_no_destination_to_guess_from(tmp_path: Path) -> None
     assert (name_of(found.destination), found.dataset_name) == ("iceberg", "raw")
 
 
-def test_the_packages_of_staging_are_found_again_and_so_is_the_lease(tmp_path: Path) -> None:
+def test_an_attached_pipeline_uses_the_packages_and_the_lease_in_the_staging_bucket(tmp_path: Path) -> None:
     made = staged(tmp_path)
     info = made.extract([{"n": 1}], table_name="items")
 
@@ -110,7 +110,7 @@ def test_the_packages_of_staging_are_found_again_and_so_is_the_lease(tmp_path: P
     assert other.list_extracted_load_packages() == []
 
 
-def test_keys_in_the_address_of_staging_are_not_kept(tmp_path: Path) -> None:
+def test_an_address_of_staging_with_credentials_is_not_saved(tmp_path: Path) -> None:
     staged(tmp_path, "stage?token=hush-hush-hush").extract([{"n": 1}], table_name="items")
 
     assert "hush" not in (tmp_path / "here" / "shop" / "origin.json").read_text(encoding="utf-8")
@@ -119,7 +119,7 @@ def test_keys_in_the_address_of_staging_are_not_kept(tmp_path: Path) -> None:
     assert penstock.attach("shop", tmp_path / "here", staging="filesystem").staging is not None
 
 
-def test_what_the_last_run_had_counts_before_the_settings(
+def test_the_target_of_the_last_run_takes_precedence_over_the_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_lake(tmp_path, dataset_name="raw").extract([{"n": 1}], table_name="items")
@@ -134,7 +134,7 @@ def test_what_the_last_run_had_counts_before_the_settings(
     assert (name_of(said.destination), said.dataset_name) == ("iceberg", "other")
 
 
-def test_the_layout_makes_the_name_of_a_dataset_that_only_settings_say(
+def test_the_layout_applies_to_a_dataset_name_of_the_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
@@ -159,7 +159,7 @@ def test_a_layout_is_not_applied_twice(tmp_path: Path, monkeypatch: pytest.Monke
     assert found.list_extracted_load_packages() == info.loads_ids
 
 
-def test_a_folder_that_cannot_be_written_stops_no_run(
+def test_a_target_that_cannot_be_saved_stops_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*_: Any) -> None:
@@ -172,7 +172,7 @@ def test_a_folder_that_cannot_be_written_stops_no_run(
     assert "cannot be saved" in caplog.text
 
 
-def test_a_run_replaces_an_origin_file_that_is_damaged(tmp_path: Path) -> None:
+def test_a_run_replaces_a_damaged_target_file(tmp_path: Path) -> None:
     origin = tmp_path / "here" / "shop" / "origin.json"
     origin.parent.mkdir(parents=True)
     origin.write_text("{", encoding="utf-8")
@@ -182,7 +182,7 @@ def test_a_run_replaces_an_origin_file_that_is_damaged(tmp_path: Path) -> None:
     assert origin_of(tmp_path).destination_name == "delta"
 
 
-def test_who_attaches_works_in_the_bucket_of_the_last_run(
+def test_an_attached_pipeline_uses_the_bucket_of_the_last_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = at_lake(tmp_path).extract([{"n": 1}], table_name="items")
@@ -195,7 +195,7 @@ def test_who_attaches_works_in_the_bucket_of_the_last_run(
     assert by_setting.list_extracted_load_packages() == []
 
 
-def test_keys_in_the_address_of_a_bucket_are_not_noted(tmp_path: Path) -> None:
+def test_an_address_of_a_bucket_with_credentials_is_not_saved(tmp_path: Path) -> None:
     bucket = penstock.destinations.delta(str(tmp_path / "lake?token=hush-hush-hush"))
 
     penstock.pipeline("shop", tmp_path / "here", destination=bucket).extract([{"n": 1}], table_name="items")

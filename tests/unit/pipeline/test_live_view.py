@@ -64,7 +64,7 @@ def test_extraction_shows_rows_and_rows_per_second_of_each_resource() -> None:
     ]
 
 
-def test_normalization_shows_what_is_done_to_each_table() -> None:
+def test_normalization_shows_the_state_of_each_table() -> None:
     view = StepView(step="normalize of shop", started_at=0.0)
     counted(view, TABLES, 0, 0.0, total=2)
     marked(view, "orders", "done")
@@ -101,7 +101,7 @@ def test_a_load_shows_states_rows_and_bytes_of_each_table() -> None:
     ]
 
 
-def test_a_terminal_that_knows_ascii_only_gets_nothing_else() -> None:
+def test_an_ascii_terminal_gets_ascii_only() -> None:
     view = StepView(step="load of shop", started_at=0.0)
     for name, state in [("a", "done"), ("b", "running"), ("c", "failed"), ("d", "waiting")]:
         marked(view, name, state)
@@ -116,7 +116,7 @@ def test_a_terminal_that_knows_ascii_only_gets_nothing_else() -> None:
 
 
 @given(states=st.lists(STATES, max_size=60), height=st.integers(1, 40))
-def test_the_view_is_never_higher_than_the_terminal_and_hides_what_matters_least(
+def test_the_view_fits_the_terminal_and_hides_the_least_important_lines(
     states: list[str], height: int
 ) -> None:
     view = StepView(step="load of shop", started_at=0.0)
@@ -137,7 +137,7 @@ def test_the_view_is_never_higher_than_the_terminal_and_hides_what_matters_least
 
 
 @given(text=st.text())
-def test_whatever_a_name_holds_it_moves_no_cursor(text: str) -> None:
+def test_control_characters_in_a_name_are_replaced(text: str) -> None:
     view = StepView(step="extract of shop", started_at=0.0)
     marked(view, text, "failed", message=text)
 
@@ -146,7 +146,7 @@ def test_whatever_a_name_holds_it_moves_no_cursor(text: str) -> None:
 
 
 @given(pieces=st.lists(st.tuples(st.integers(1, 1000), st.floats(0.2, 5)), min_size=1))
-def test_a_rate_is_that_of_the_time_in_which_rows_came(pieces: list[tuple[int, float]]) -> None:
+def test_a_rate_is_measured_while_rows_are_counted(pieces: list[tuple[int, float]]) -> None:
     view, now = StepView(step="extract", started_at=10.0), 10.0
     for inc, seconds in pieces:
         now += seconds
@@ -166,7 +166,7 @@ def screen() -> tuple[LiveCollector, io.StringIO]:
     return LiveCollector(console, refresh_per_second=50), stream
 
 
-def test_a_step_is_drawn_while_it_goes_on_and_one_line_stays() -> None:
+def test_a_running_step_is_drawn_and_leaves_one_line() -> None:
     collector, stream = screen()
 
     with collector("extract of shop"):
@@ -181,7 +181,7 @@ def test_a_step_is_drawn_while_it_goes_on_and_one_line_stays() -> None:
     assert collector.render() == ""
 
 
-def test_what_breaks_is_told_in_the_line_that_stays() -> None:
+def test_an_error_is_shown_in_the_line_of_the_step() -> None:
     collector, stream = screen()
 
     with pytest.raises(KeyError), collector("extract of shop"):
@@ -190,7 +190,7 @@ def test_what_breaks_is_told_in_the_line_that_stays() -> None:
     assert "stopped after" in stream.getvalue()
 
 
-def test_of_two_at_once_one_is_drawn_and_the_next_step_is_drawn_again() -> None:
+def test_of_two_parallel_views_one_is_drawn() -> None:
     first, _ = screen()
     second, quiet = screen()
 
@@ -203,7 +203,7 @@ def test_of_two_at_once_one_is_drawn_and_the_next_step_is_drawn_again() -> None:
     assert "load of b" in quiet.getvalue()
 
 
-def test_it_can_be_told_by_many_threads() -> None:
+def test_updates_from_many_threads_are_counted() -> None:
     collector, _ = screen()
 
     def tell() -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.load.scripted import World
-from tests.unit.pipeline.sessions import no_session
-from tests.unit.pipeline.stored import at_lake, store_load
+from tests.unit.pipeline.fake_session import fake_session
+from tests.unit.pipeline.stored_dataset import at_lake, store_load
 
 import penstock
 from penstock.errors import PipelineStepFailed
@@ -35,7 +35,7 @@ def test_a_fresh_machine_gets_copies_of_state_and_schemas(tmp_path: Path) -> Non
     assert not pipeline.first_run
 
 
-def test_what_is_copied_is_known_where_no_destination_is(tmp_path: Path) -> None:
+def test_copies_are_used_without_a_destination(tmp_path: Path) -> None:
     store_load(tmp_path, "10.5")
     at_lake(tmp_path).sync_destination()
 
@@ -72,7 +72,7 @@ def test_a_schema_that_is_missing_here_is_copied_again(tmp_path: Path) -> None:
     assert WorkDir(tmp_path / "here" / "shop").schema("shop") is not None
 
 
-def test_copies_go_with_their_dataset_and_packages_stay(
+def test_copies_are_deleted_with_their_dataset_and_packages_are_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store_load(tmp_path, "10.5")
@@ -93,13 +93,13 @@ def test_copies_go_with_their_dataset_and_packages_stay(
     assert len(at_lake(tmp_path).list_extracted_load_packages()) == 1
 
 
-def test_nothing_happens_where_nothing_was_loaded(tmp_path: Path) -> None:
+def test_a_sync_without_loads_does_nothing(tmp_path: Path) -> None:
     at_lake(tmp_path).sync_destination()
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_call_can_say_which_dataset_is_meant(tmp_path: Path) -> None:
+def test_the_call_can_name_the_dataset(tmp_path: Path) -> None:
     store_load(tmp_path, "10.5")
     lake = penstock.destinations.delta(str(tmp_path / "lake"))
     pipeline = penstock.pipeline("shop", tmp_path / "here", dataset_name="other")
@@ -109,7 +109,7 @@ def test_the_call_can_say_which_dataset_is_meant(tmp_path: Path) -> None:
     assert (pipeline.dataset_name, pipeline.state["sources"]) == ("shop", {"shop": {"last": "10.5"}})
 
 
-def test_a_pipeline_that_does_not_restore_knows_what_its_machine_keeps(
+def test_a_pipeline_that_does_not_restore_uses_its_local_copies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_load(tmp_path, "10.5")
@@ -123,7 +123,7 @@ def test_a_pipeline_that_does_not_restore_knows_what_its_machine_keeps(
     assert (elsewhere.state["sources"], elsewhere.default_schema.is_new) == ({}, True)
 
 
-def test_a_run_brings_copies_up_to_date_first_unless_it_is_told_not_to(
+def test_a_run_updates_the_copies_first_unless_restore_is_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_load(tmp_path, "10.5")
@@ -133,7 +133,7 @@ def test_a_run_brings_copies_up_to_date_first_unless_it_is_told_not_to(
 
     def run() -> None:
         penstock.pipeline(
-            "shop", tmp_path / "here", destination=world.destination(), spark=no_session()
+            "shop", tmp_path / "here", destination=world.destination(), spark=fake_session()
         ).run()
 
     monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", "false")
@@ -153,7 +153,7 @@ def full(path: Path, document: Any) -> None:
 
 
 @pytest.mark.parametrize("restores", ["true", "false"])
-def test_a_folder_that_cannot_be_written_stops_nobody_unless_it_is_the_state(
+def test_copies_that_cannot_be_written_stop_a_run_only_if_the_machine_is_authoritative(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, restores: str
 ) -> None:
     def turn() -> Any:
@@ -164,7 +164,7 @@ def test_a_folder_that_cannot_be_written_stops_nobody_unless_it_is_the_state(
     monkeypatch.setenv("PIPELINES__RESTORE_FROM_DESTINATION", restores)
     monkeypatch.setattr(sys.modules[WorkDir.__module__], "write_json", full)
     world = World(tmp_path)
-    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session())
     turned = penstock.resource(turn, name="turn")
     if restores == "false":
         with pytest.raises(PipelineStepFailed, match="no space"):

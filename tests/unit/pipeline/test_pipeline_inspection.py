@@ -40,7 +40,7 @@ def made(tmp_path: Path, *, at_lake: bool) -> penstock.Pipeline:
 
 
 @pytest.mark.parametrize("at_lake", [False, True], ids=["waiting", "at the lake"])
-def test_what_was_extracted_is_listed_and_remembered(tmp_path: Path, at_lake: bool) -> None:
+def test_extracted_packages_are_listed_and_change_the_state(tmp_path: Path, at_lake: bool) -> None:
     pipeline = made(tmp_path, at_lake=at_lake)
     assert (pipeline.has_data, pipeline.has_pending_data, pipeline.first_run) == (False, False, True)
 
@@ -61,7 +61,7 @@ def test_what_was_extracted_is_listed_and_remembered(tmp_path: Path, at_lake: bo
 
 
 @pytest.mark.parametrize("raises", [True, False], ids=["that stops the run", "that is left out"])
-def test_a_job_that_failed_is_listed_with_its_message(tmp_path: Path, raises: bool) -> None:
+def test_failed_jobs_are_listed_with_their_messages(tmp_path: Path, raises: bool) -> None:
     place = sealed(tmp_path, script={"others": ["failed"]})
     with suppress(LoadClientJobFailed):
         place.load(raise_on_failed_jobs=raises)
@@ -73,7 +73,7 @@ def test_a_job_that_failed_is_listed_with_its_message(tmp_path: Path, raises: bo
     assert job.state == ("new_jobs" if raises else "failed_jobs")
 
 
-def test_a_destination_that_becomes_known_does_not_hide_what_waits(tmp_path: Path) -> None:
+def test_unbound_packages_are_listed_after_a_destination_is_set(tmp_path: Path) -> None:
     made(tmp_path, at_lake=False).extract(counted())
 
     later = made(tmp_path, at_lake=True)
@@ -95,7 +95,7 @@ def test_a_pipeline_that_has_not_run_has_a_schema_with_its_name(tmp_path: Path) 
     assert pipeline.naming.normalize_identifier("OrderId") == "order_id"
 
 
-def test_values_of_this_machine_are_kept_and_stay_here(tmp_path: Path) -> None:
+def test_values_of_this_machine_are_stored_only_here(tmp_path: Path) -> None:
     moment = datetime(2024, 5, 6, tzinfo=UTC)
     made(tmp_path, at_lake=False).set_local_state_val("seen", moment)
     made(tmp_path, at_lake=False).set_local_state_val("times", 2)
@@ -108,7 +108,7 @@ def test_values_of_this_machine_are_kept_and_stay_here(tmp_path: Path) -> None:
         again.get_local_state_val("other")
 
 
-def test_the_last_one_made_is_active_until_it_is_not(tmp_path: Path) -> None:
+def test_the_pipeline_created_last_is_active_until_it_is_deactivated(tmp_path: Path) -> None:
     first = penstock.pipeline("first", pipelines_dir=tmp_path)
     second = penstock.pipeline("second", pipelines_dir=tmp_path)
     assert (first.is_active, second.is_active) == (False, True)
@@ -125,7 +125,7 @@ def test_the_last_one_made_is_active_until_it_is_not(tmp_path: Path) -> None:
     assert penstock.pipeline() is not first
 
 
-def test_a_pipeline_that_nobody_knows_cannot_be_attached_to(tmp_path: Path) -> None:
+def test_an_unknown_pipeline_cannot_be_attached(tmp_path: Path) -> None:
     with pytest.raises(CannotRestorePipelineException, match="has no working folder of it"):
         penstock.attach("shop", pipelines_dir=tmp_path)
     with pytest.raises(CannotRestorePipelineException, match="delta has no load of it in dataset 'shop'"):
@@ -133,7 +133,7 @@ def test_a_pipeline_that_nobody_knows_cannot_be_attached_to(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_that_ran_here_is_attached_to_with_what_it_had(tmp_path: Path) -> None:
+def test_attach_returns_a_pipeline_with_its_last_target(tmp_path: Path) -> None:
     state = new_state(
         pipeline_name="shop",
         dataset_name="raw",

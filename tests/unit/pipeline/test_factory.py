@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.load.scripted import World
-from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.fake_session import fake_session
 
 import penstock
 from penstock.config import AwsCredentials, Settings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination, DestinationClientConfiguration
 
 
-def test_arguments_that_are_not_given_are_looked_for_in_the_settings(
+def test_missing_arguments_are_looked_up_in_the_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIPELINES__PIPELINES_DIR", str(tmp_path))
@@ -47,7 +47,7 @@ def test_the_name_can_come_from_the_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert penstock.pipeline(dataset_name="x").pipeline_name == "nightly"
 
 
-def test_a_layout_makes_the_name_of_the_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_layout_determines_the_name_of_the_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
 
     assert penstock.pipeline("shop").dataset_name == "shop_dataset"
@@ -56,7 +56,7 @@ def test_a_layout_makes_the_name_of_the_dataset(monkeypatch: pytest.MonkeyPatch)
         penstock.pipeline("shop")
 
 
-def test_in_dev_mode_each_pipeline_has_a_dataset_of_its_own_and_remembers_nothing(tmp_path: Path) -> None:
+def test_in_dev_mode_each_pipeline_has_a_separate_dataset_and_an_empty_state(tmp_path: Path) -> None:
     before = penstock.pipeline("shop", pipelines_dir=tmp_path)
     before.set_local_state_val("seen", 1)
     before.extract([{"n": 1}], table_name="items")
@@ -68,7 +68,7 @@ def test_in_dev_mode_each_pipeline_has_a_dataset_of_its_own_and_remembers_nothin
     assert len(made.list_extracted_load_packages()) == 1, "packages are data, and data is not dropped"
 
 
-def test_a_dataset_that_is_named_later_is_one_of_dev_mode_too(tmp_path: Path) -> None:
+def test_dev_mode_applies_to_a_dataset_named_later(tmp_path: Path) -> None:
     made = penstock.pipeline("shop", pipelines_dir=tmp_path, dev_mode=True)
 
     with pytest.raises(UsageError, match="has no destination"):
@@ -77,14 +77,14 @@ def test_a_dataset_that_is_named_later_is_one_of_dev_mode_too(tmp_path: Path) ->
     assert re.fullmatch(r"other_\d{14}", made.dataset_name)
 
 
-def test_the_salt_is_the_same_each_time_and_does_not_show() -> None:
+def test_the_salt_is_stable_and_masked() -> None:
     one, again, other = (penstock.pipeline(name).pipeline_salt for name in ("shop", "shop", "crm"))
 
     assert one == again != other
     assert repr(penstock.pipeline("shop", pipeline_salt="grain").pipeline_salt) == "***"
 
 
-def test_one_that_must_have_run_here_is_refused_where_it_has_not(tmp_path: Path) -> None:
+def test_must_attach_to_local_pipeline_refuses_a_pipeline_without_a_working_folder(tmp_path: Path) -> None:
     with pytest.raises(CannotRestorePipelineException):
         penstock.Pipeline(
             "shop",
@@ -103,7 +103,7 @@ def test_one_that_must_have_run_here_is_refused_where_it_has_not(tmp_path: Path)
         )
 
 
-def test_a_run_behaves_as_the_pipeline_was_told_when_it_was_made(tmp_path: Path) -> None:
+def test_runtime_replaces_the_settings_of_runs(tmp_path: Path) -> None:
     lake = penstock.destinations.delta(str(tmp_path / "lake"))
     made = penstock.Pipeline(
         "shop",
@@ -126,7 +126,9 @@ def test_a_run_behaves_as_the_pipeline_was_told_when_it_was_made(tmp_path: Path)
     assert made.has_pending_data
 
 
-def test_drop_leaves_packages_and_lets_all_else_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_drop_keeps_packages_and_deletes_everything_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
     pipeline.set_local_state_val("seen", 1)
     pipeline.extract([{"n": 1}], table_name="items")
@@ -141,7 +143,7 @@ def test_drop_leaves_packages_and_lets_all_else_go(tmp_path: Path, caplog: pytes
     assert not pipeline.has_pending_data
 
 
-def test_drop_gives_a_pipeline_with_another_name_that_is_made_alike(tmp_path: Path) -> None:
+def test_drop_with_a_name_returns_a_pipeline_with_the_same_arguments(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", tmp_path, destination="delta", dev_mode=True, refresh="drop_data")
     pipeline.set_local_state_val("seen", 1)
 
@@ -158,7 +160,7 @@ def config_of(destination: Destination) -> DestinationClientConfiguration:
     return destination.configuration(Settings(), pipeline_name="shop", dataset_name="lake", master="local")
 
 
-def test_packages_are_kept_in_the_bucket_of_staging(tmp_path: Path) -> None:
+def test_packages_are_stored_in_the_staging_bucket(tmp_path: Path) -> None:
     pipeline = penstock.pipeline(
         "shop",
         tmp_path,
@@ -173,7 +175,7 @@ def test_packages_are_kept_in_the_bucket_of_staging(tmp_path: Path) -> None:
     assert not (tmp_path / "lake").exists()
 
 
-def test_staging_needs_a_bucket_and_is_opened_by_the_keys_of_the_destination(tmp_path: Path) -> None:
+def test_staging_needs_a_bucket_and_the_credentials_of_the_destination(tmp_path: Path) -> None:
     keys = AwsCredentials(aws_access_key_id="a", aws_secret_access_key="b")
     staging = config_of(penstock.destinations.filesystem("s3://stage", credentials=keys))
 
@@ -186,7 +188,7 @@ def test_staging_needs_a_bucket_and_is_opened_by_the_keys_of_the_destination(tmp
         staging_bucket(config_of(World(tmp_path).destination()), staging)
 
 
-def test_a_destination_that_takes_files_is_told_where_they_are_staged() -> None:
+def test_a_destination_with_staging_settings_gets_the_staging_bucket() -> None:
     staging = config_of(penstock.destinations.filesystem("s3://stage"))
 
     told: Any = with_staging(DestinationClientDwhWithStagingConfiguration(), staging)
@@ -210,7 +212,7 @@ def test_credentials_are_those_of_the_destination(tmp_path: Path) -> None:
         other.run([1], table_name="t", credentials="x")
 
 
-def test_a_file_format_that_nobody_has_is_refused_before_spark_starts() -> None:
+def test_an_unknown_file_format_is_refused_before_spark_starts() -> None:
     pipeline, said = penstock.pipeline("shop", destination="filesystem"), {"loader_file_format": "xls"}
 
     with pytest.raises(UsageError, match="'xls' is not a file format"):
@@ -219,12 +221,10 @@ def test_a_file_format_that_nobody_has_is_refused_before_spark_starts() -> None:
         pipeline.run([1], table_name="t", **said)  # type: ignore[arg-type]
 
 
-def test_run_works_beside_the_session_that_it_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_uses_the_session_that_it_is_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[Any] = []
     monkeypatch.setattr(penstock.Pipeline, "run", lambda self, *_, **__: used.append(self._spark))
-    first, second = no_session(), no_session()
+    first, second = fake_session(), fake_session()
     active = penstock.pipeline("shop", tmp_path, spark=first)
 
     penstock.run([1], table_name="t")

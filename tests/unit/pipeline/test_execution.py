@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.step_failures import step_raises
 from tests.unit.load.scripted import ScriptedClient, World
-from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.fake_session import fake_session
 
 import penstock
 from penstock.config import with_config
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def made(tmp_path: Path, world: World) -> penstock.Pipeline:
-    return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+    return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session())
 
 
 def with_a_package_that_waits(tmp_path: Path, world: World, page: int = 7) -> penstock.Pipeline:
@@ -37,7 +37,7 @@ def refuse(*_: Any, **__: Any) -> None:
     raise OSError("no space left")
 
 
-def test_a_run_can_be_told_to_leave_new_data_for_the_next_call(
+def test_with_pending_exit_a_run_leaves_new_data_for_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -57,7 +57,7 @@ def test_a_run_can_be_told_to_leave_new_data_for_the_next_call(
     assert (len(second.loads_ids), len(asked)) == (0, 1)
 
 
-def test_a_run_goes_on_with_its_data_after_what_waited(tmp_path: Path) -> None:
+def test_a_run_continues_with_its_data_after_pending_packages(tmp_path: Path) -> None:
     asked: list[Any] = []
 
     def rows() -> Iterator[Any]:
@@ -72,7 +72,7 @@ def test_a_run_goes_on_with_its_data_after_what_waited(tmp_path: Path) -> None:
     assert asked == [7], "what waited counts before new data is asked for"
 
 
-def test_steps_one_by_one_come_to_the_same_as_a_run(tmp_path: Path) -> None:
+def test_extract_normalize_and_load_have_the_same_result_as_run(tmp_path: Path) -> None:
     world = World(tmp_path)
     pipeline = with_a_package_that_waits(tmp_path, world)
     (waiting,) = pipeline.list_extracted_load_packages()
@@ -108,7 +108,7 @@ def test_a_run_makes_its_pipeline_the_active_one(tmp_path: Path) -> None:
     assert (after_run, second.is_active) == (True, True)
 
 
-def test_settings_of_the_active_pipeline_count_before_all_others(
+def test_settings_of_the_active_pipeline_take_precedence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @with_config(sections=("tools",))
@@ -125,7 +125,7 @@ def test_settings_of_the_active_pipeline_count_before_all_others(
     assert (active, asked()) == ("shop", "all")
 
 
-def test_functions_of_sources_find_the_state_of_the_active_pipeline(tmp_path: Path) -> None:
+def test_functions_of_sources_read_the_state_of_the_active_pipeline(tmp_path: Path) -> None:
     @penstock.source(name="shop")
     def shop() -> Any:
         since = penstock.current.source_state().get("page", 0)
@@ -148,7 +148,7 @@ def test_functions_of_sources_find_the_state_of_the_active_pipeline(tmp_path: Pa
         ("extract", (Workspace, "snapshot_after_pending"), "extract"),
     ],
 )
-def test_what_breaks_between_two_steps_belongs_to_what_was_called(
+def test_an_error_between_two_steps_is_attributed_to_the_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, place: tuple[Any, str], step: str
 ) -> None:
     pipeline = made(tmp_path, World(tmp_path))
@@ -166,7 +166,7 @@ def test_what_breaks_between_two_steps_belongs_to_what_was_called(
 
 
 @pytest.mark.parametrize("call", ["run", "load"])
-def test_a_slot_that_another_run_has_taken_is_a_failure_of_the_load_of_its_package(
+def test_a_taken_slot_is_a_failure_of_the_load_of_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
@@ -181,7 +181,7 @@ def test_a_slot_that_another_run_has_taken_is_a_failure_of_the_load_of_its_packa
     assert penstock.retry.retry_load()(caught.failed[0])
 
 
-def test_a_load_that_cannot_be_finished_is_a_failure_of_that_load(
+def test_a_load_that_cannot_be_finished_fails_with_its_load_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(tmp_path)
@@ -194,7 +194,7 @@ def test_a_load_that_cannot_be_finished_is_a_failure_of_that_load(
         pipeline.run()
 
 
-def test_a_run_that_finds_another_one_at_work_is_told_and_written_down(tmp_path: Path) -> None:
+def test_a_run_without_the_lease_is_reported_and_recorded(tmp_path: Path) -> None:
     heard: list[tuple[str, str]] = []
 
     class Alerts(penstock.RunHooks):
@@ -203,9 +203,9 @@ def test_a_run_that_finds_another_one_at_work_is_told_and_written_down(tmp_path:
 
     world = World(tmp_path)
     pipeline = penstock.pipeline(
-        "shop", tmp_path, destination=world.destination(), spark=no_session(), hooks=[Alerts()]
+        "shop", tmp_path, destination=world.destination(), spark=fake_session(), hooks=[Alerts()]
     )
-    store = Workspace(pipeline._target(), spark=no_session()).packages.store
+    store = Workspace(pipeline._target(), spark=fake_session()).packages.store
 
     with hold_lease(store, pipeline="shop"), pytest.raises(PipelineLocked):
         pipeline.run()
@@ -217,7 +217,7 @@ def test_a_run_that_finds_another_one_at_work_is_told_and_written_down(tmp_path:
     assert found.failed_step.error_code == "pipeline-locked"
 
 
-def test_a_call_that_is_wrong_is_no_failed_run(tmp_path: Path) -> None:
+def test_an_invalid_call_is_not_recorded_as_a_failed_run(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", tmp_path)
 
     with pytest.raises(MissingTableName):
@@ -226,7 +226,7 @@ def test_a_call_that_is_wrong_is_no_failed_run(tmp_path: Path) -> None:
     assert pipeline._history().last() is None
 
 
-def test_the_last_trace_is_found_again_by_another_object(tmp_path: Path) -> None:
+def test_the_last_trace_is_read_by_another_object(tmp_path: Path) -> None:
     first = with_a_package_that_waits(tmp_path, World(tmp_path))
 
     first.run()
@@ -237,7 +237,7 @@ def test_the_last_trace_is_found_again_by_another_object(tmp_path: Path) -> None
     assert found.transaction_id == trace.transaction_id
 
 
-def test_the_first_load_that_is_complete_is_the_first_run_also_after_one_that_was_given_up(
+def test_the_first_complete_load_is_the_first_run_even_after_an_aborted_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))

@@ -126,7 +126,7 @@ def check_stopped(tmp_path: Path, error: str) -> None:
         (signal.SIGINT, -signal.SIGINT, "KeyboardInterrupt", "KeyboardInterrupt"),
     ],
 )
-def test_a_signal_closes_generators_and_is_told_and_written_down(
+def test_a_signal_closes_generators_and_is_reported_and_recorded(
     tmp_path: Path, number: signal.Signals, code: int, error: str, kind: str
 ) -> None:
     assert ended(tmp_path, "slow", number) == (
@@ -137,7 +137,7 @@ def test_a_signal_closes_generators_and_is_told_and_written_down(
 
 
 @pytest.mark.parametrize(("generator", "last"), [("stubborn", "kept"), ("other", "ready")])
-def test_code_that_keeps_it_to_itself_or_makes_another_error_of_it_does_not_hold_the_process(
+def test_user_code_that_suppresses_or_replaces_the_interrupt_does_not_stop_the_exit(
     tmp_path: Path, generator: str, last: str
 ) -> None:
     code, said = ended(tmp_path, generator, signal.SIGTERM)
@@ -149,20 +149,20 @@ def test_code_that_keeps_it_to_itself_or_makes_another_error_of_it_does_not_hold
     assert trace.failed_step is not None
 
 
-def test_a_second_signal_does_not_wait_for_what_the_first_has_begun(tmp_path: Path) -> None:
+def test_a_second_signal_ends_the_cleanup_of_the_first(tmp_path: Path) -> None:
     code, said = ended(tmp_path, "long_end", signal.SIGTERM, signal.SIGTERM)
 
     assert (code, said) == (TERMINATED, ["ready", "ready", "alert extract SystemExit", "over True"])
     check_stopped(tmp_path, "SystemExit: 143")
 
 
-def test_a_handler_of_the_user_is_left_alone(tmp_path: Path) -> None:
+def test_a_handler_of_the_user_is_not_replaced(tmp_path: Path) -> None:
     code, said = ended(tmp_path, "heard", signal.SIGTERM)
 
     assert (code, said) == (0, ["ready", "mine", "over False"])
 
 
-def test_other_threads_and_blocks_inside_of_another_change_nothing() -> None:
+def test_other_threads_and_nested_blocks_have_no_effect() -> None:
     seen: list[Any] = []
 
     def look() -> None:
@@ -181,7 +181,7 @@ def test_other_threads_and_blocks_inside_of_another_change_nothing() -> None:
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_an_interrupt_in_another_thread_is_told_and_raised_as_it_is(tmp_path: Path) -> None:
+def test_an_interrupt_in_another_thread_is_reported_and_raised_unchanged(tmp_path: Path) -> None:
     heard: list[BaseException] = []
     raised: list[BaseException] = []
 
@@ -208,7 +208,7 @@ def test_an_interrupt_in_another_thread_is_told_and_raised_as_it_is(tmp_path: Pa
     check_stopped(tmp_path, "KeyboardInterrupt")
 
 
-def test_the_handler_of_spark_is_replaced_during_a_run_and_put_back() -> None:
+def test_the_handler_of_spark_is_replaced_during_a_run_and_restored() -> None:
     def of_spark(number: int, frame: Any) -> None:
         raise AssertionError("it would call Spark in the middle of a call of Spark")
 
@@ -225,7 +225,7 @@ def test_the_handler_of_spark_is_replaced_during_a_run_and_put_back() -> None:
     assert after is of_spark
 
 
-def test_sigterm_is_an_interrupt_where_it_is_raised_and_an_exit_where_it_leaves() -> None:
+def test_sigterm_is_raised_as_an_interrupt_and_leaves_as_an_exit() -> None:
     seen: list[type[BaseException]] = []
 
     def interrupted() -> None:
@@ -249,7 +249,7 @@ def replace_interrupt(error: Exception) -> None:
         raise error
 
 
-def test_an_interrupt_is_known_behind_an_error_of_the_way_out() -> None:
+def test_an_interrupt_that_an_error_has_replaced_is_recognized() -> None:
     with pytest.raises(OSError, match="connection") as raised:
         replace_interrupt(OSError("connection lost"))
 
@@ -257,7 +257,7 @@ def test_an_interrupt_is_known_behind_an_error_of_the_way_out() -> None:
     assert masked_interrupt(ValueError("nothing else"), handled=None) is None
 
 
-def test_a_run_whose_interrupt_was_replaced_ends_by_the_interrupt(tmp_path: Path) -> None:
+def test_a_replaced_interrupt_is_raised_again(tmp_path: Path) -> None:
     def interrupted() -> Iterator[Any]:
         yield {"n": 1}
         replace_interrupt(OSError("connection lost"))
@@ -268,7 +268,7 @@ def test_a_run_whose_interrupt_was_replaced_ends_by_the_interrupt(tmp_path: Path
         pipeline.extract(interrupted, table_name="items")
 
 
-def test_a_run_that_fails_after_an_interrupt_of_an_earlier_one_ends_by_its_own_error(tmp_path: Path) -> None:
+def test_an_interrupt_of_an_earlier_run_does_not_replace_an_error(tmp_path: Path) -> None:
     def broken() -> Iterator[Any]:
         yield {"n": 1}
         raise OSError("connection lost")

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 
-def no_session() -> Any:
+def fake_session() -> Any:
     """A session that can be told things, and makes others like itself."""
     told = {"spark.master": "local[1]"}
     return SimpleNamespace(
         version="4.1.0",
         conf=SimpleNamespace(getAll=told, get=told.get, set=told.__setitem__),
-        newSession=no_session,
+        newSession=fake_session,
     )

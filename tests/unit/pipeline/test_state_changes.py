@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.load.scripted import World
-from tests.unit.pipeline.sessions import no_session
-from tests.unit.pipeline.stored import at_lake, store_load
+from tests.unit.pipeline.fake_session import fake_session
+from tests.unit.pipeline.stored_dataset import at_lake, store_load
 
 import penstock
 from penstock.errors import UsageError
@@ -38,7 +38,7 @@ def waiting(tmp_path: Path) -> list[ExtractManifest]:
 
 
 @pytest.mark.parametrize("extract_state", [False, True])
-def test_changes_are_there_for_the_next_run(tmp_path: Path, extract_state: bool) -> None:
+def test_changes_of_the_state_are_loaded_by_the_next_run(tmp_path: Path, extract_state: bool) -> None:
     with made(tmp_path).managed_state(extract_state=extract_state) as state:
         state["sources"]["shop"] = {"since": MOMENT}
         penstock.current.source_state()["page"] = 7
@@ -51,7 +51,7 @@ def test_changes_are_there_for_the_next_run(tmp_path: Path, extract_state: bool)
 
 
 @pytest.mark.parametrize("extract_state", [False, True])
-def test_nothing_is_kept_when_the_block_raises(tmp_path: Path, extract_state: bool) -> None:
+def test_changes_are_discarded_when_the_block_raises(tmp_path: Path, extract_state: bool) -> None:
     pipeline = made(tmp_path)
 
     def change() -> None:
@@ -66,7 +66,7 @@ def test_nothing_is_kept_when_the_block_raises(tmp_path: Path, extract_state: bo
     assert not pipeline.has_pending_data
 
 
-def test_what_is_extracted_next_goes_on_from_it_and_takes_it_along(tmp_path: Path) -> None:
+def test_the_next_extraction_builds_on_a_change_and_includes_it(tmp_path: Path) -> None:
     @penstock.resource
     def pages() -> Any:
         yield {"page": penstock.current.source_state()["page"]}
@@ -80,7 +80,7 @@ def test_what_is_extracted_next_goes_on_from_it_and_takes_it_along(tmp_path: Pat
     assert package.state == {"shop": {"page": 7}}
 
 
-def test_each_source_gets_a_package_of_its_own(tmp_path: Path) -> None:
+def test_each_changed_source_gets_a_separate_package(tmp_path: Path) -> None:
     store_load(tmp_path, "10.5", sources={"shop": {"page": 1}, "crm": {"page": 1}, "old": {"page": 1}})
 
     with at_lake(tmp_path).managed_state(extract_state=True) as state:
@@ -92,7 +92,7 @@ def test_each_source_gets_a_package_of_its_own(tmp_path: Path) -> None:
     assert at_lake(tmp_path, "elsewhere").state["sources"] == {"shop": {"page": 2}, "old": {"page": 1}}
 
 
-def test_a_change_waits_behind_packages_that_wait(tmp_path: Path) -> None:
+def test_a_change_is_loaded_after_pending_packages(tmp_path: Path) -> None:
     pipeline = made(tmp_path)
     with pipeline.managed_state(extract_state=True) as state:
         state["sources"]["shop"] = {"page": 7}
@@ -104,7 +104,7 @@ def test_a_change_waits_behind_packages_that_wait(tmp_path: Path) -> None:
     assert pipeline.state["sources"] == {"shop": {"page": 8}}
 
 
-def test_a_change_is_one_of_what_waits_for_the_destination(tmp_path: Path) -> None:
+def test_a_change_becomes_an_unbound_package(tmp_path: Path) -> None:
     made(tmp_path).extract([1], table_name="t")
     with made(tmp_path).managed_state(extract_state=True) as state:
         state["sources"]["shop"] = {"page": 7}
@@ -115,7 +115,7 @@ def test_a_change_is_one_of_what_waits_for_the_destination(tmp_path: Path) -> No
     assert at_lake(tmp_path).state["sources"] == {"shop": {"page": 8}}
 
 
-def test_a_change_of_a_state_that_another_load_has_changed_is_told_and_left(
+def test_a_change_of_an_outdated_state_is_logged_and_ignored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store_load(tmp_path, "10.5")
@@ -129,9 +129,9 @@ def test_a_change_of_a_state_that_another_load_has_changed_is_told_and_left(
     assert "another load has changed the state since" in caplog.text
 
 
-def test_packages_of_state_are_loaded_and_what_this_machine_kept_is_taken_along(tmp_path: Path) -> None:
+def test_packages_of_state_are_loaded_with_local_changes(tmp_path: Path) -> None:
     world = World(tmp_path)
-    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session())
     with pipeline.managed_state() as state:
         state["sources"]["crm"] = {"page": 1}
     with pipeline.managed_state(extract_state=True) as state:
@@ -148,12 +148,12 @@ def test_packages_of_state_are_loaded_and_what_this_machine_kept_is_taken_along(
     assert copy["sources"] == {"shop": {"page": 7}, "crm": {"page": 1}}
 
 
-def test_a_change_for_one_dataset_is_no_matter_of_another(tmp_path: Path) -> None:
+def test_a_change_applies_to_one_dataset(tmp_path: Path) -> None:
     world = World(tmp_path)
 
     def of(dataset: str) -> penstock.Pipeline:
         return penstock.pipeline(
-            "shop", tmp_path, destination=world.destination(), dataset_name=dataset, spark=no_session()
+            "shop", tmp_path, destination=world.destination(), dataset_name=dataset, spark=fake_session()
         )
 
     for dataset in ("a", "b"):
@@ -168,13 +168,13 @@ def test_a_change_for_one_dataset_is_no_matter_of_another(tmp_path: Path) -> Non
     assert WorkDir(tmp_path / "shop").local_changes("b") is None
 
 
-def test_a_change_goes_with_a_load_of_its_source(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_load_of_its_source_discards_a_change(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def turn() -> Any:
         penstock.current.source_state()["page"] += 1
         yield from ()
 
     world = World(tmp_path)
-    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session())
+    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session())
     for page in (1, 7):
         with pipeline.managed_state() as state:
             state["sources"]["shop"] = {"page": page}
@@ -186,14 +186,14 @@ def test_a_change_goes_with_a_load_of_its_source(tmp_path: Path, caplog: pytest.
     assert "another load" not in caplog.text
 
 
-def test_a_change_stays_until_a_load_has_taken_it_over(
+def test_a_change_is_kept_until_a_load_has_applied_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World(tmp_path)
 
     def on(machine: str) -> penstock.Pipeline:
         folder = tmp_path / machine
-        return penstock.pipeline("shop", folder, destination=world.destination(), spark=no_session())
+        return penstock.pipeline("shop", folder, destination=world.destination(), spark=fake_session())
 
     with on("here").managed_state() as state:
         state["sources"]["shop"] = {"page": 7}
@@ -212,7 +212,7 @@ def test_a_change_stays_until_a_load_has_taken_it_over(
     assert "another load has changed the state since" in caplog.text
 
 
-def test_what_follows_from_loads_cannot_be_changed(tmp_path: Path) -> None:
+def test_fields_that_loads_overwrite_cannot_be_changed(tmp_path: Path) -> None:
     pipeline = made(tmp_path)
 
     with pytest.raises(UsageError, match="'dataset_name' of the state"), pipeline.managed_state() as state:

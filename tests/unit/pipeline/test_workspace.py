@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.load.scripted import World
-from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.fake_session import fake_session
 
 import penstock
 from penstock.errors import PipelineConfigMissing, PipelineLocked, UsageError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def made(tmp_path: Path, world: World, **said: Any) -> penstock.Pipeline:
-    return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=no_session(), **said)
+    return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session(), **said)
 
 
 def with_schema(tmp_path: Path) -> Path:
@@ -30,7 +30,7 @@ def with_schema(tmp_path: Path) -> Path:
     return tmp_path / "schemas"
 
 
-def test_a_client_is_one_of_the_destination_for_the_schema_that_is_known(tmp_path: Path) -> None:
+def test_the_destination_client_has_the_stored_schema(tmp_path: Path) -> None:
     world = World(tmp_path)
     pipeline = made(tmp_path, world, import_schema_path=with_schema(tmp_path))
 
@@ -43,7 +43,7 @@ def test_a_client_is_one_of_the_destination_for_the_schema_that_is_known(tmp_pat
     assert pipeline.destination_client("other").schema.name == "other"
 
 
-def test_what_was_lent_to_a_client_is_given_back_once_and_in_turn(tmp_path: Path) -> None:
+def test_resources_of_a_client_are_released_once_in_reverse_order(tmp_path: Path) -> None:
     closed: list[str] = []
     client = made(tmp_path, World(tmp_path)).destination_client()
     client.when_closed(lambda: closed.append("first"))
@@ -56,7 +56,7 @@ def test_what_was_lent_to_a_client_is_given_back_once_and_in_turn(tmp_path: Path
     assert closed == ["second", "first"]
 
 
-def test_tables_are_brought_up_to_a_schema(tmp_path: Path) -> None:
+def test_tables_are_updated_to_a_schema(tmp_path: Path) -> None:
     world = World(tmp_path)
     pipeline = made(tmp_path, world, import_schema_path=with_schema(tmp_path))
 
@@ -79,7 +79,7 @@ def test_a_schema_without_tables_and_a_pipeline_without_a_destination_are_refuse
     assert world.asked == []
 
 
-def test_a_pipeline_that_runs_keeps_its_tables_to_itself(tmp_path: Path) -> None:
+def test_the_schema_is_not_synced_while_another_run_has_the_lease(tmp_path: Path) -> None:
     pipeline = made(tmp_path, World(tmp_path), import_schema_path=with_schema(tmp_path))
 
     with (

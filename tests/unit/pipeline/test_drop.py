@@ -11,7 +11,7 @@ import pytest
 from tests.flow.crashes.steps import Steps, recording_steps
 from tests.unit.load.scripted import World
 from tests.unit.load.test_run import schema_of
-from tests.unit.pipeline.sessions import no_session
+from tests.unit.pipeline.fake_session import fake_session
 
 import penstock
 from penstock.errors import LoadIsDecided, PipelineLocked, TablesMovedOn
@@ -52,7 +52,7 @@ def packages_at(tmp_path: Path) -> Packages:
     return Packages.at(str(tmp_path / "lake" / "shop" / "_dlt_pkg" / "shop"))
 
 
-def test_what_waits_for_a_destination_is_dropped_without_spark(tmp_path: Path) -> None:
+def test_unbound_packages_are_dropped_without_spark(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_SPARK, str(tmp_path)], capture_output=True, text=True, check=False
     )
@@ -61,7 +61,7 @@ def test_what_waits_for_a_destination_is_dropped_without_spark(tmp_path: Path) -
     assert Packages.at(str(tmp_path / "shop" / "extracted")).unsealed_packages() == []
 
 
-def test_what_waits_here_and_at_the_destination_is_dropped_and_the_source_is_asked_again(
+def test_all_pending_packages_are_dropped_and_the_source_is_extracted_again(
     tmp_path: Path,
 ) -> None:
     pipeline = at_lake(tmp_path)
@@ -79,7 +79,7 @@ def test_what_waits_here_and_at_the_destination_is_dropped_and_the_source_is_ask
     assert package.read_extracted()["state"]["shop"]["resources"]["counted"] == {"last": 1}
 
 
-def test_nothing_waits_and_nothing_happens(tmp_path: Path) -> None:
+def test_dropping_without_pending_packages_does_nothing(tmp_path: Path) -> None:
     at_lake(tmp_path).drop_pending_packages(with_partial_loads=False)
     penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").drop_pending_packages()
 
@@ -100,9 +100,9 @@ def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Ma
     """A pipeline with a sealed load that was begun, and packages here and there that go on from it."""
     penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counted())
     pipeline = penstock.pipeline(
-        "shop", pipelines_dir=tmp_path / "disk", destination=world.destination(), spark=no_session()
+        "shop", pipelines_dir=tmp_path / "disk", destination=world.destination(), spark=fake_session()
     )
-    packages = Workspace(pipeline._target(), spark=no_session()).packages
+    packages = Workspace(pipeline._target(), spark=fake_session()).packages
     entry = TableEntry(table="items", job="items.x.0.reference", write_disposition="append")
     manifest = Manifest(
         load_id="17.5",
@@ -125,7 +125,7 @@ def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Ma
 
 
 @pytest.mark.parametrize("why", [TablesMovedOn, LoadIsDecided])
-def test_where_the_sealed_load_cannot_be_given_up_nothing_is_dropped(
+def test_nothing_is_dropped_if_the_sealed_load_cannot_be_aborted(
     tmp_path: Path, why: type[Exception]
 ) -> None:
     world = World(tmp_path, script={"undo": []})
@@ -144,7 +144,7 @@ def test_where_the_sealed_load_cannot_be_given_up_nothing_is_dropped(
     assert packages.pending_load() == manifest
 
 
-def test_what_goes_on_from_a_sealed_load_is_gone_before_that_is_given_up(
+def test_packages_after_a_sealed_load_are_deleted_before_it_is_aborted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(tmp_path, script={"undo": []})
@@ -164,7 +164,7 @@ def test_what_goes_on_from_a_sealed_load_is_gone_before_that_is_given_up(
     assert (world.undone, packages.pending_load()) == (["items"], None)
 
 
-def test_the_newest_goes_first_so_that_those_that_are_left_fit_together(tmp_path: Path) -> None:
+def test_packages_are_dropped_newest_first(tmp_path: Path) -> None:
     pipeline = at_lake(tmp_path)
     for _ in range(3):
         pipeline.extract(counted())
