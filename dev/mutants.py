@@ -213,8 +213,8 @@ MUTANTS = (
         "state only through a commit",
         "package/file_ledger.py",
         "            if record is not None and record.status == 0:\n"
-        "                return self._read_state(name)\n        if known",
-        "            return self._read_state(name)\n        if known",
+        "                return self._read_state(name)\n        if indexed",
+        "            return self._read_state(name)\n        if indexed",
         f"{PACKAGE}/test_ledger.py",
     ),
     unit(

@@ -1,4 +1,4 @@
-"""A ledger in small files, in the layout of dlt's file destinations: either tool reads the other's."""
+"""A ledger in small files, in the layout of dlt's file destinations; each tool reads the other's."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _LAYOUT_VERSION = {"initial_version": 2, "current_version": 2}
 class FileLedger:
     """The ledger of a dataset that is a folder.
 
-    A load counts from the moment its `_dlt_loads` file exists. Loads are in the order of their ids. One that
-    is completed after a younger one stands behind it: a note in `_dlt_late` says so, by its name alone. The
-    index of loads saves the listing of all of them; where it does not know, they are listed.
+    A load is complete once its `_dlt_loads` file exists. Loads are ordered by id, except that a load which
+    was completed after one with a greater id follows it: a file name in `_dlt_late` records that. The index
+    of loads avoids listing all loads; without it they are listed.
     """
 
     def __init__(self, store: FileStorage) -> None:
@@ -48,20 +48,20 @@ class FileLedger:
         self._cached_summary: LoadSummary | None = None
 
     def initialize(self) -> None:
-        """Make the dataset if it is not there."""
+        """Create the dataset unless it exists."""
         self._store.put_if_absent(_INIT_FILE, as_json(_LAYOUT_VERSION))
 
     def is_initialized(self) -> bool:
-        """Whether anything was ever loaded here."""
+        """Return whether the dataset exists."""
         return self._store.exists(_INIT_FILE)
 
     def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
-        """The commit of one load, or None while it is not complete."""
+        """Return the commit of a load; None before it is complete."""
         document = self._store.read_json(_load_file(schema_name, load_id))
         return _commit_record(document) if document is not None else None
 
     def last_commit(self, pipeline_name: str) -> CommitRecord | None:
-        """The newest complete load of a pipeline."""
+        """Return the commit of the newest complete load of a pipeline."""
         summary = self.summary()
         if summary is None or self._may_have_unindexed(summary, pipeline_name):
             return self._scan_last_commit(pipeline_name)
@@ -73,45 +73,45 @@ class FileLedger:
         return record or self._scan_last_commit(pipeline_name)
 
     def complete_loads(self) -> Sequence[CompleteLoad]:
-        """The names of all complete loads, oldest first: they are in the names of the files."""
+        """List all complete loads, oldest first, by the names of their files."""
         late = self.late_loads()
         return sorted(
             map(_parse_load_name, self._row_names(LOADS_TABLE)), key=lambda load: late.rank(load.load_id)
         )
 
     def snapshot(self) -> LoadSnapshot:
-        """The complete loads at this moment; before there is an index they are listed."""
+        """Return the complete loads at this moment; without an index they are listed."""
         summary = self.summary()
         if summary is None:
             return ListedSnapshot(tuple(self.complete_loads()), self)
         return IndexedSnapshot(self._with_unannounced(summary), self)
 
     def find_schema(self, *, schema_name: str, version_hash: str) -> StorageSchemaInfo | None:
-        """One stored version of a schema."""
+        """Return a stored version of a schema."""
         end = f"__{_hex(version_hash)}.jsonl"
         for names in (self._newest_versions(schema_name), self._row_names(VERSION_TABLE, schema_name)):
             name = next((name for name in names if name.endswith(end)), None)
-            found = self._read_schema(name) if name else None
-            if found is not None:
-                return found
+            schema = self._read_schema(name) if name else None
+            if schema is not None:
+                return schema
         return None
 
     def store_schema(self, row: StorageSchemaInfo) -> None:
-        """Keep a schema version; keeping the same one twice changes nothing."""
+        """Store a schema version. Idempotent for the newest version."""
         digest = _hex(row.version_hash)
         newest = max(self._newest_versions(row.schema_name), key=_schema_timestamp, default="")
-        # Not any one that is the same: a schema that begins anew may be again what it was long ago.
+        # Only the newest: a refreshed schema may equal a much older version.
         if newest.endswith(f"__{digest}.jsonl"):
             return
         if newest:
-            # The newest is found by its moment, and the clock of this machine may be behind.
+            # Versions are ordered by time, and the clock of this machine may be behind.
             after = datetime.fromtimestamp(_schema_timestamp(newest), UTC) + _ONE_MICROSECOND
             row = row._replace(inserted_at=max(row.inserted_at, after))
         name = f"{row.schema_name}__{row.inserted_at.timestamp():.6f}__{digest}.jsonl"
         self._store.put(f"{VERSION_TABLE}/{name}", as_json(_row_document(row)))
 
     def store_state(self, row: StateInfo, *, schema_hash: str) -> None:
-        """Keep a pipeline state; it counts only once its load is committed. Of old ones dlt keeps as many."""
+        """Store a pipeline state, which counts once its load is committed; keep as many old ones as dlt."""
         name = f"{row.pipeline_name}__{row.dlt_load_id}__{_hex(schema_hash)}.jsonl"
         document = _row_document(row)
         document["_dlt_load_id"] = document.pop("dlt_load_id")
@@ -119,47 +119,47 @@ class FileLedger:
         self._delete_old_states(row.pipeline_name, keep=name)
 
     def commit(self, record: CommitRecord) -> bool:
-        """Complete a load. False when another process had completed it."""
+        """Complete a load; return False when another process had completed it."""
         name = _load_file(record.schema_name, record.load_id)
         if not self._store.exists(name):
             self._announce(record)
         return self._store.put_if_absent(name, as_json(asdict(record)))
 
     def last_schema(self, schema_name: str | None = None) -> StorageSchemaInfo | None:
-        """The newest stored version of one schema, or of any."""
+        """Return the newest stored version of a schema, or of any schema."""
         names = self._row_names(VERSION_TABLE) if schema_name is None else self._newest_versions(schema_name)
         return self._read_schema(max(names, key=_schema_timestamp)) if names else None
 
     def last_state(self, pipeline_name: str) -> StateInfo | None:
-        """The newest state of a pipeline that belongs to a complete load."""
+        """Return the newest state of a pipeline that belongs to a complete load."""
         summary = self.summary()
         if summary is None or self._may_have_unindexed(summary, pipeline_name):
             name = self._scan_last_state(pipeline_name)
             return self._read_state(name) if name else None
         pipeline = summary.pipelines.get(pipeline_name)
-        known = pipeline.stated if pipeline else None
-        # A state with a greater id than all that the index knows of is of dlt, or of a load that is open.
+        indexed = pipeline.stated if pipeline else None
+        # A state with a greater id than those in the index is of dlt, or of an open load.
         names = self._row_names(
-            STATE_TABLE, pipeline_name, after=f"{pipeline_name}__{known.rank[0]}" if known else ""
+            STATE_TABLE, pipeline_name, after=f"{pipeline_name}__{indexed.rank[0]}" if indexed else ""
         )
-        newer = [name for name in names if known is None or _rank_of_state(name) > known.rank]
+        newer = [name for name in names if indexed is None or _rank_of_state(name) > indexed.rank]
         snapshot = IndexedSnapshot(self._with_unannounced(summary), self) if newer else None
         for name in sorted(newer, key=_rank_of_state, reverse=True):
             record = snapshot.find(_load_id_of_state(name)) if snapshot else None
             if record is not None and record.status == 0:
                 return self._read_state(name)
-        if known is None:
+        if indexed is None:
             return None
-        state = self._read_state(known.state or "") if self._is_complete(known) else None
+        state = self._read_state(indexed.state or "") if self._is_complete(indexed) else None
         return state or self._read_state(self._scan_last_state(pipeline_name))
 
     def rows(self, table: str) -> Sequence[Mapping[str, Any]]:
-        """All rows of a system table, oldest first."""
+        """Return all rows of a system table, oldest first."""
         contents = (self._store.read(f"{table}/{name}") for name in self._row_names(table))
         return [json.loads(line) for content in contents if content for line in content.splitlines()]
 
     def _announce(self, record: CommitRecord) -> None:
-        """Write down that a load is about to be completed: after which one, and what goes with it."""
+        """Record in the index that a load is about to be completed, and after which load."""
         while True:
             number, summary = self._index.newest()
             if summary is None:
@@ -175,7 +175,7 @@ class FileLedger:
                 return
 
     def _scan_summary(self) -> LoadSummary:
-        """What is known of a dataset that has no index: its loads, and not of which pipelines they are."""
+        """Summarize a dataset without an index: its loads by schema, without their pipelines."""
         late, summary = self.late_loads(), LoadSummary()
         for load in self.complete_loads():
             after, number = late.positions.get(load.load_id, (None, None))
@@ -197,7 +197,7 @@ class FileLedger:
         )
 
     def summary(self) -> LoadSummary | None:
-        """The index with what was completed since its newest entry; None where there is no index."""
+        """Return the index with the loads completed since its newest entry; None without an index."""
         summary = self._index.newest()[1]
         self._cached_summary = None if summary is None else summary.with_open_resolved(self._is_complete)
         return self._cached_summary
@@ -206,7 +206,7 @@ class FileLedger:
         return self._store.exists(_load_file(load.schema_name, load.load_id))
 
     def _with_unannounced(self, summary: LoadSummary) -> LoadSummary:
-        """Add loads that are not in the index: dlt's. A schema's loads are listed from its newest one on."""
+        """Add loads that are not in the index, such as dlt's; the id range of each schema is skipped."""
         ranges = [
             (f"{name}__{schema.lowest}", f"{name}__{schema.highest}.jsonl")
             for name, schema in summary.schemas.items()
@@ -215,25 +215,25 @@ class FileLedger:
         return summary.with_unannounced(_parse_load_name(name) for name in names if name.endswith(".jsonl"))
 
     def _may_have_unindexed(self, summary: LoadSummary, pipeline_name: str) -> bool:
-        """Whether a pipeline has loads from before the index: then it has a state, and they are listed."""
+        """Return whether a pipeline may have loads from before the index: then it has a state."""
         if not summary.is_partial or pipeline_name in summary.pipelines:
             return False
         return bool(self._row_names(STATE_TABLE, pipeline_name))
 
     def _with_unindexed(self, summary: LoadSummary, record: CommitRecord) -> LoadSummary:
-        """Add the newest loads of a pipeline from before the index, before its first one that is in it."""
+        """Add the newest loads of a pipeline from before the index, when its first load is indexed."""
         name = record.pipeline_name
         if name is None or not self._may_have_unindexed(summary, name):
             return summary
         late = self.late_loads()
 
-        def indexed(found: CommitRecord | None, state: str | None = None) -> IndexedLoad | None:
-            if found is None:
+        def indexed(commit: CommitRecord | None, state: str | None = None) -> IndexedLoad | None:
+            if commit is None:
                 return None
-            after, number = late.positions.get(found.load_id, (None, found.sequence))
+            after, number = late.positions.get(commit.load_id, (None, commit.sequence))
             return IndexedLoad(
-                schema_name=found.schema_name,
-                load_id=found.load_id,
+                schema_name=commit.schema_name,
+                load_id=commit.load_id,
                 pipeline_name=name,
                 sequence=number,
                 after=after,
@@ -250,7 +250,7 @@ class FileLedger:
         return replace(summary, pipelines={**summary.pipelines, name: older})
 
     def _delete_old_states(self, pipeline_name: str, *, keep: str) -> None:
-        """Delete the oldest states beyond those that dlt keeps, but not the last one that counts."""
+        """Delete the oldest states beyond the number that dlt keeps, but not the current one."""
         names = self._row_names(STATE_TABLE, pipeline_name)
         pipeline = self._cached_summary.pipelines.get(pipeline_name) if self._cached_summary else None
         if len(names) <= _MAX_STATES or pipeline is None or pipeline.stated is None:
@@ -260,12 +260,12 @@ class FileLedger:
                 self._store.delete(f"{STATE_TABLE}/{name}")
 
     def _newest_versions(self, schema_name: str) -> list[str]:
-        """The versions of a schema, from the newest one that the index knows of on; at least that one."""
+        """List the files of a schema's versions, from the newest one in the index on."""
         if self._cached_summary is None:
             self._cached_summary = self._index.newest()[1]
         schema = self._cached_summary.schemas.get(schema_name) if self._cached_summary else None
         second = schema.version.split("__")[-2].partition(".")[0] if schema and schema.version else ""
-        # Moments of another number of digits sort elsewhere: those of a clock that was never set.
+        # A time with another number of digits, of a clock that was never set, sorts elsewhere.
         after = f"{schema_name}__{second}" if len(second) == _EPOCH_SECOND_DIGITS else ""
         return self._row_names(VERSION_TABLE, schema_name, after=after) or self._row_names(
             VERSION_TABLE, schema_name
@@ -279,10 +279,10 @@ class FileLedger:
         return None
 
     def _scan_last_state(self, pipeline_name: str) -> str | None:
-        """The name of the newest state's file."""
+        """Return the name of the newest state file."""
         loads = {load.load_id: load for load in self.complete_loads()}
         late, names = self.late_loads(), self._row_names(STATE_TABLE, pipeline_name)
-        for name in sorted(names, key=lambda one: late.rank(_load_id_of_state(one)), reverse=True):
+        for name in sorted(names, key=lambda file: late.rank(_load_id_of_state(file)), reverse=True):
             load = loads.get(_load_id_of_state(name))
             record = load and self.find_commit(schema_name=load.schema_name, load_id=load.load_id)
             if record is not None and record.status == 0:
@@ -301,24 +301,24 @@ class FileLedger:
         document = self._store.read_json(f"{VERSION_TABLE}/{name}")
         if document is None:
             return None
-        moment = datetime.fromisoformat(document["inserted_at"])
+        inserted_at = datetime.fromisoformat(document["inserted_at"])
         return StorageSchemaInfo(
-            **{**{key: document[key] for key in StorageSchemaInfo._fields}, "inserted_at": moment}
+            **{**{key: document[key] for key in StorageSchemaInfo._fields}, "inserted_at": inserted_at}
         )
 
     def late_loads(self) -> LateLoads:
-        """The loads that were completed after younger ones."""
+        """Return the loads that were completed after loads with greater ids."""
         return LateLoads.from_names(self._store.names(_LATE_FOLDER))
 
     def _row_names(self, table: str, owner: str | None = None, *, after: str = "") -> list[str]:
         prefix = "" if owner is None else f"{owner}__"
         names = [name for name in self._store.names(table, prefix=prefix, after=after) if _is_row(name)]
-        # An owner's name may hold the separator itself, so the parts are counted from the right.
+        # An owner's name may contain the separator, so parts are counted from the right.
         return [name for name in names if owner is None or name.rsplit("__", 2)[0] == owner]
 
 
 def _is_superseded(summary: LoadSummary, record: CommitRecord) -> bool:
-    """Whether a pipeline has completed a later load: a process that slept must not put its own behind it."""
+    """Return whether a pipeline has completed a later load, which a late process must not follow."""
     pipeline = summary.pipelines.get(record.pipeline_name or "")
     last = pipeline.last if pipeline else None
     return last is not None and record.sequence is not None and (last.sequence or 0) > record.sequence
@@ -329,7 +329,7 @@ def _load_file(schema_name: str, load_id: str) -> str:
 
 
 def _late_file(record: CommitRecord, *, after: str) -> str:
-    # Without a number it is behind those that have one: no load of ours is without.
+    # Loads of penstock always have a sequence.
     return f"{_LATE_FOLDER}/{after}__{record.sequence or 0:010d}__{record.load_id}.json"
 
 
@@ -354,7 +354,7 @@ def _schema_timestamp(name: str) -> float:
 
 
 def _commit_record(document: Mapping[str, Any]) -> CommitRecord:
-    # dlt's own rows lack our columns, and later releases of either may add some.
+    # Rows of dlt lack our columns, and later releases of either tool may add some.
     return CommitRecord(
         **{key: document[key] for key in CommitRecord.__dataclass_fields__ if key in document}
     )

@@ -1,9 +1,8 @@
-"""An index of the complete loads of a dataset: what a run must know of them, at a cost that does not grow.
+"""The index of the complete loads of a dataset, which saves listing them, and snapshots that read it.
 
-The files of `_dlt_loads` decide which loads are complete, and nothing else does. The index only saves
-their listing. It is a chain of numbered entries, each put if absent, each with the whole summary in it, so
-the newest is enough and older ones are deleted. An entry names a load before the load is complete: a process
-that dies in between leaves a load that is looked up again, never one that is missed.
+Only the files of `_dlt_loads` decide which loads are complete. The index is a chain of numbered entries, each
+put if absent and each with the whole summary, so older entries are deleted. An entry names a load before the
+load is complete: after a crash in between the load is looked up, and never missed.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ Rank = tuple[str, int, str]
 
 
 def rank_of(load_id: str, after: tuple[str, int] | None) -> Rank:
-    """Return the position of a load; one that was completed after no younger one goes by its id."""
+    """Return the position of a load: by its id, unless it was completed after a load with a greater id."""
     return (load_id, -1, load_id) if after is None else (*after, load_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedLoad:
-    """A load of ours that is complete or about to be."""
+    """A load that is complete or about to be."""
 
     schema_name: str
     load_id: str
@@ -48,11 +47,11 @@ class IndexedLoad:
     sequence: int | None = None
     status: int = 0
     after: str | None = None
-    """The load that it follows, where that has a greater id."""
+    """The load that it follows, if that has a greater id."""
     version: str | None = None
     """The file with the newest version of the schema."""
     state: str | None = None
-    """The file with the state that the load stored, if it stored one."""
+    """The file of the state that the load stored, if any."""
 
     @property
     def rank(self) -> Rank:
@@ -62,17 +61,17 @@ class IndexedLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineLoads:
-    """The loads of one pipeline, in short."""
+    """A summary of the loads of one pipeline."""
 
     last: IndexedLoad | None = None
-    """The newest one."""
+    """The newest load."""
     stated: IndexedLoad | None = None
-    """The newest one that stored a state."""
+    """The newest load that stored a state."""
     first: int = 0
-    """The sequence number from which on its loads are in the index."""
+    """The sequence number of its first load in the index."""
 
     def with_load(self, load: IndexedLoad) -> PipelineLoads:
-        """Add a complete load."""
+        """Return a copy with a complete load added."""
         if load.status != 0:
             return self
         stated = _newer(self.stated, load) if load.state else self.stated
@@ -81,7 +80,7 @@ class PipelineLoads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaLoads:
-    """The loads of one schema, in short."""
+    """A summary of the loads of one schema."""
 
     first: Rank
     last: Rank
@@ -89,12 +88,12 @@ class SchemaLoads:
     """The newest load by its rank."""
     lowest: str
     highest: str
-    """Ids of loads: all in between are in the index or of no use to it."""
+    """The least and the greatest id; loads between them are in the index, or not needed."""
     version: str | None = None
 
     @staticmethod
     def from_load(load: IndexedLoad) -> SchemaLoads:
-        """The first load of a schema."""
+        """Return the summary of a schema with one load."""
         return SchemaLoads(
             first=load.rank,
             last=load.rank,
@@ -105,52 +104,52 @@ class SchemaLoads:
         )
 
     def with_load(self, load: IndexedLoad) -> SchemaLoads:
-        """Add a complete load."""
-        wider = replace(
+        """Return a copy with a complete load added."""
+        extended = replace(
             self,
             first=min(self.first, load.rank),
             lowest=min(self.lowest, load.load_id),
             highest=max(self.highest, load.load_id),
             version=load.version or self.version,
         )
-        return wider if load.rank <= self.last else replace(wider, last=load.rank, load_id=load.load_id)
+        return extended if load.rank <= self.last else replace(extended, last=load.rank, load_id=load.load_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadSummary:
-    """What the index knows: loads that are complete in short, and those that may be by now."""
+    """The content of the index: summaries of complete loads, and open loads that may be complete by now."""
 
     pipelines: Mapping[str, PipelineLoads] = field(default_factory=dict)
     schemas: Mapping[str, SchemaLoads] = field(default_factory=dict)
     open: tuple[IndexedLoad, ...] = ()
-    """Loads that were about to be completed, in the order in which they were announced."""
+    """Loads that were about to be completed, in the order of their announcement."""
     is_partial: bool = False
-    """Whether loads are older than the index: pipelines that it does not name may have some."""
+    """Whether some loads are older than the index: pipelines outside it may have some."""
 
     @property
     def highest(self) -> str:
-        """The greatest id of a complete load; empty where there is none."""
+        """The greatest id of a complete load; empty when none exists."""
         return max((schema.highest for schema in self.schemas.values()), default="")
 
     def last_loads(self) -> dict[str, str]:
-        """The newest load of each schema; the schema that was loaded first comes first."""
+        """Return the newest load of each schema; the schema that was loaded first comes first."""
         ordered = sorted(self.schemas.items(), key=lambda item: item[1].first)
         return {name: schema.load_id for name, schema in ordered}
 
     def with_open_resolved(self, is_complete: Callable[[IndexedLoad], bool]) -> LoadSummary:
-        """Ask for the open loads; a pipeline that has completed one is through with those before it."""
-        left: list[IndexedLoad] = []
+        """Return a copy with completed open loads added, and earlier ones of their pipelines dropped."""
+        still_open: list[IndexedLoad] = []
         summary = self
         for load in self.open:
             if is_complete(load):
                 summary = summary.with_load(load)
-                left = [one for one in left if one.pipeline_name != load.pipeline_name]
+                still_open = [other for other in still_open if other.pipeline_name != load.pipeline_name]
             else:
-                left.append(load)
-        return replace(summary, open=tuple(left))
+                still_open.append(load)
+        return replace(summary, open=tuple(still_open))
 
     def with_load(self, load: IndexedLoad) -> LoadSummary:
-        """Add a complete load."""
+        """Return a copy with a complete load added."""
         schema = self.schemas.get(load.schema_name)
         schemas = {
             **self.schemas,
@@ -166,45 +165,46 @@ class LoadSummary:
         )
 
     def with_unannounced(self, loads: Iterable[CompleteLoad]) -> LoadSummary:
-        """Add complete loads that no process has announced, such as those of dlt: they go by their ids."""
+        """Return a copy with complete loads added that were not announced, such as those of dlt."""
         announced = {(load.schema_name, load.load_id) for load in self.open}
         summary = self
         for load in loads:
             if load not in announced:
-                found = IndexedLoad(schema_name=load.schema_name, load_id=load.load_id)
-                summary = summary.with_load(found)
+                summary = summary.with_load(IndexedLoad(schema_name=load.schema_name, load_id=load.load_id))
         return summary
 
     def with_open_load(self, load: IndexedLoad) -> LoadSummary:
-        """Announce a load; again where an earlier process did not come to complete it."""
+        """Return a copy with a load announced, in place of an earlier announcement."""
         others = [
-            one for one in self.open if (one.schema_name, one.load_id) != (load.schema_name, load.load_id)
+            other
+            for other in self.open
+            if (other.schema_name, other.load_id) != (load.schema_name, load.load_id)
         ]
         return replace(self, open=(*others, load))
 
     def to_json(self, *, writer_id: str) -> bytes:
-        """The content of an entry."""
+        """Return the content of an entry."""
         return encode_control({**asdict(self), "by": writer_id})
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> LoadSummary:
-        """Read what `to_json` wrote; what is missing or wrong is a `KeyError` or `TypeError`."""
+        """Read a document of `to_json`; a missing or wrong field is a `KeyError` or `TypeError`."""
         return LoadSummary(
-            pipelines={name: _parse_pipeline(one) for name, one in document["pipelines"].items()},
-            schemas={name: _parse_schema(one) for name, one in document["schemas"].items()},
-            open=tuple(validate_fields(IndexedLoad(**one)) for one in document["open"]),
+            pipelines={name: _parse_pipeline(pipeline) for name, pipeline in document["pipelines"].items()},
+            schemas={name: _parse_schema(schema) for name, schema in document["schemas"].items()},
+            open=tuple(validate_fields(IndexedLoad(**load)) for load in document["open"]),
             is_partial=bool(document["is_partial"]),
         )
 
 
 class LoadIndex:
-    """The entries of one dataset. The highest number counts; it is never deleted."""
+    """The entries of one dataset. The highest number counts and is never deleted."""
 
     def __init__(self, store: FileStorage) -> None:
         self._store = store
 
     def newest(self) -> tuple[int, LoadSummary | None]:
-        """Read the newest entry. One that cannot be read is as good as none: it is built anew behind it."""
+        """Read the newest entry. An unreadable one counts as none: the next entry is built from scratch."""
         number = max(self._numbers(), default=0)
         if not number:
             return 0, None
@@ -215,10 +215,10 @@ class LoadIndex:
             return number, None
 
     def append(self, number: int, summary: LoadSummary) -> bool:
-        """Add the entry that follows the newest; False when another process was first.
+        """Add the entry after the newest; return False when another process was first.
 
-        A number below those that are kept may be free again. What was put there by a process that slept is in
-        no chain, and that process has to look again.
+        The number of a deleted entry is free again. An entry that a late process puts there is outside the
+        chain, and that process has to read the newest entry again.
         """
         if not self._store.put_if_absent(_entry_path(number), summary.to_json(writer_id=uuid4().hex)):
             return False
@@ -231,46 +231,48 @@ class LoadIndex:
         return True
 
     def _numbers(self) -> list[int]:
-        names = (_ENTRY_NAME.fullmatch(name) for name in self._store.names(INDEX_FOLDER))
-        return [int(name[1]) for name in names if name]
+        matches = (_ENTRY_NAME.fullmatch(name) for name in self._store.names(INDEX_FOLDER))
+        return [int(match[1]) for match in matches if match]
 
 
 @dataclass(frozen=True, slots=True)
 class LateLoads:
-    """The loads that were completed after younger ones: after which, and with which number."""
+    """The loads that were completed after loads with greater ids: after which, and with which number."""
 
     positions: Mapping[str, tuple[str, int]]
 
     @staticmethod
     def from_names(names: Iterable[str]) -> LateLoads:
-        """Read the names of the notes; of several for one load the last counts."""
-        found = (_LATE_NAME.fullmatch(name) for name in sorted(names))
-        return LateLoads({name["load"]: (name["after"], int(name["number"])) for name in found if name})
+        """Read file names of `_dlt_late`; of several for one load the last counts."""
+        matches = (_LATE_NAME.fullmatch(name) for name in sorted(names))
+        return LateLoads(
+            {match["load"]: (match["after"], int(match["number"])) for match in matches if match}
+        )
 
     def rank(self, load_id: str) -> Rank:
-        """Where a load stands in the order in which loads were completed."""
+        """Return the position of a load in the order of completion."""
         return rank_of(load_id, self.positions.get(load_id))
 
 
 class LedgerReader(Protocol):
-    """The ledger that a snapshot asks for what it does not know itself."""
+    """The part of a ledger that snapshots read."""
 
     def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
-        """Return the commit of one load, or None while it is not complete."""
+        """Return the commit of a load; None before it is complete."""
 
     def complete_loads(self) -> Sequence[CompleteLoad]:
         """List all complete loads."""
 
     def late_loads(self) -> LateLoads:
-        """Return the loads that were completed after younger ones."""
+        """Return the loads that were completed after loads with greater ids."""
 
     def summary(self) -> LoadSummary | None:
-        """Return what the index knows now; None where there is no index."""
+        """Return the current index; None without an index."""
 
 
 @dataclass(frozen=True)
 class ListedSnapshot:
-    """The loads of a dataset without an index."""
+    """A snapshot of a dataset without an index: all loads are listed."""
 
     listed_loads: tuple[CompleteLoad, ...]
     ledger: LedgerReader
@@ -280,11 +282,11 @@ class ListedSnapshot:
         return {load.load_id: load.schema_name for load in self.listed_loads}
 
     def last_loads(self) -> Mapping[str, str]:
-        """The newest load of each schema."""
+        """Return the newest load of each schema."""
         return {load.schema_name: load.load_id for load in self.listed_loads}
 
     def find(self, load_id: str) -> CommitRecord | None:
-        """The commit of a load, whatever its schema."""
+        """Return the commit of a load of any schema."""
         schema_name = self._schemas.get(load_id)
         return self.ledger.find_commit(schema_name=schema_name, load_id=load_id) if schema_name else None
 
@@ -292,16 +294,16 @@ class ListedSnapshot:
         return load_id in self._schemas
 
     def loads(self) -> Sequence[CompleteLoad]:
-        """The names of all loads, oldest first."""
+        """List all loads, oldest first."""
         return self.listed_loads
 
 
 @dataclass(frozen=True)
 class IndexedSnapshot:
-    """The loads of a dataset by its index: those that it does not name are looked up one by one.
+    """A snapshot by the index; loads outside the index are looked up one by one.
 
-    Loads of a pipeline are completed in the order of their sequence numbers. So one is part of the moment if
-    its number is not beyond that of the pipeline's newest load then.
+    A pipeline completes loads in the order of their sequence numbers, so a load belongs to the snapshot if
+    its number is at most that of the pipeline's newest load in it.
     """
 
     summary: LoadSummary
@@ -309,11 +311,11 @@ class IndexedSnapshot:
     _completeness: dict[str, bool] = field(default_factory=dict)
 
     def last_loads(self) -> Mapping[str, str]:
-        """The newest load of each schema."""
+        """Return the newest load of each schema."""
         return self.summary.last_loads()
 
     def find(self, load_id: str) -> CommitRecord | None:
-        """The commit of a load, whatever its schema."""
+        """Return the commit of a load of any schema."""
         for schema_name in self.summary.schemas:
             record = self.ledger.find_commit(schema_name=schema_name, load_id=load_id)
             if record is not None:
@@ -324,15 +326,15 @@ class IndexedSnapshot:
         if not isinstance(load_id, str):
             return False
         if load_id not in self._completeness:
-            lasts = {one.last.load_id for one in self.summary.pipelines.values() if one.last}
+            lasts = {pipeline.last.load_id for pipeline in self.summary.pipelines.values() if pipeline.last}
             self._completeness[load_id] = load_id in lasts or self.find(load_id) is not None
         return self._completeness[load_id]
 
     def loads(self) -> Sequence[CompleteLoad]:
-        """The names of all loads, oldest first."""
+        """List all loads, oldest first."""
         late, highest = self.ledger.late_loads(), self.summary.highest
         listed = [load for load in self.ledger.complete_loads() if self._is_in_snapshot(load)]
-        # Only what came after the newest load of the moment may have come after the moment.
+        # Only a load that follows the newest one of the snapshot may be later than the snapshot.
         return [
             load
             for load in listed
@@ -341,7 +343,7 @@ class IndexedSnapshot:
 
     def _is_in_snapshot(self, load: CompleteLoad) -> bool:
         schema = self.summary.schemas.get(load.schema_name)
-        is_open = any((one.schema_name, one.load_id) == load for one in self.summary.open)
+        is_open = any((other.schema_name, other.load_id) == load for other in self.summary.open)
         return not is_open and schema is not None and load.load_id <= schema.highest
 
     def _was_complete(self, record: CommitRecord) -> bool:
@@ -350,7 +352,7 @@ class IndexedSnapshot:
             return self._is_in_snapshot(CompleteLoad(record.schema_name, record.load_id))
         pipeline = self.summary.pipelines.get(name)
         if pipeline is None:
-            # A pipeline that came into the index later; what it had before was there.
+            # The pipeline was indexed later; its loads before that belong to the snapshot.
             pipeline = (self.ledger.summary() or self.summary).pipelines.get(name)
             return pipeline is None or record.sequence < pipeline.first
         return pipeline.last is not None and record.sequence <= (pipeline.last.sequence or 0)

@@ -88,10 +88,10 @@ def test_what_is_no_name_of_a_job_file_is_refused_everywhere(packages: Packages,
 
 
 PARTS: dict[str, tuple[tuple[str, str, int], str]] = {
-    "folder_in_table": (("a/b", "x", 0), "a folder in it"),
-    "up_and_out": (("../../etc/items", "x", 0), "a folder in it"),
-    "absolute": (("/etc/items", "x", 0), "a folder in it"),
-    "folder_in_id": (("items", "x/y", 0), "a folder in it"),
+    "folder_in_table": (("a/b", "x", 0), "contains a folder"),
+    "up_and_out": (("../../etc/items", "x", 0), "contains a folder"),
+    "absolute": (("/etc/items", "x", 0), "contains a folder"),
+    "folder_in_id": (("items", "x/y", 0), "contains a folder"),
     "dot_in_table": (("a.b", "x", 0), "5 parts"),
     "negative": (("items", "x", -1), "'-1' is no number of retries"),
     "too_often": (("items", "x", 10**9), "no number of retries"),

@@ -1,1 +1,1 @@
-"""Flat tables as SQL over nested data: what a column reads, and the text that reads it."""
+"""Projections: flat tables as SQL over a nested dataset."""

@@ -1,7 +1,6 @@
-"""SQL that brings a picked value into a column of another type; NULL where it does not fit.
+"""SQL that converts an extracted value to the type of a column; NULL where it does not fit.
 
-The same as `schema.convert`, value for value: that module says what fits, in Python, and this one carries it
-out. A test compares both over every pair of types.
+It equals `schema.convert`, which decides in Python what fits; a test compares both for every pair of types.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _EXACT_DOUBLE_DIGITS: Final = 15
 
 
 def native_value(value: str, kind: ValueType) -> str:
-    """SQL for a picked value as Spark has its type; what `picking` leaves as text is read."""
+    """Return SQL for an extracted value in its Spark type; `typed_values` extracts some types as text."""
     match kind:
         case "timestamp":
             return f"CAST({value} AS TIMESTAMP)"
@@ -54,18 +53,18 @@ def native_value(value: str, kind: ValueType) -> str:
 
 
 def converted_value(value: str, kind: ValueType, to: DataType) -> str:
-    """SQL for a picked value as a column of type `to` has it."""
-    seen = "json" if kind in ("object", "list") else kind
-    if seen == to:
+    """Return SQL for an extracted value, converted to the type of a column."""
+    source = "json" if kind in ("object", "list") else kind
+    if source == to:
         return native_value(value, kind)
-    conversion = _CONVERSIONS.get((to, seen))
+    conversion = _CONVERSIONS.get((to, source))
     return conversion(value) if conversion else "NULL"
 
 
 def is_always_convertible(kind: ValueType, to: DataType) -> bool:
-    """Whether every value of the type goes into the column."""
-    seen = "json" if kind in ("object", "list") else kind
-    return to in (seen, "text") or (to, seen) == ("timestamp", "date")
+    """Return whether every value of the type fits the column."""
+    source = "json" if kind in ("object", "list") else kind
+    return to in (source, "text") or (to, source) == ("timestamp", "date")
 
 
 def _from_hex(text: str) -> str:
@@ -91,19 +90,19 @@ def _bigint_from_text(text: str) -> str:
 
 
 def _bigint_from_double(value: str) -> str:
-    # The largest of 64 bits is no double; what is beyond it would be taken for it.
+    # The largest 64-bit integer is not a double; greater doubles would be cast to it.
     inside = f"{value} >= -{2.0**63} AND {value} < {2.0**63}"
     return f"CASE WHEN {value} = floor({value}) AND {inside} THEN try_cast({value} AS BIGINT) END"
 
 
 def _bigint_from_decimal(text: str) -> str:
     number = f"CAST({text} AS DECIMAL(38,9))"
-    # Not by comparing with its floor: for that both are rounded to a scale they have in common.
+    # A comparison with its floor would round both to a common scale.
     return f"CASE WHEN {number} % 1 = 0 THEN try_cast({number} AS BIGINT) END"
 
 
 def _number_text(text: str) -> str:
-    """The text of a finite number without blanks and underscores; NULL where it is none."""
+    """Return SQL for the text of a finite number without blanks and underscores, else NULL."""
     plain = trimmed_text(text)
     return (
         f"CASE WHEN {plain} RLIKE {NUMBER_PATTERN} THEN replace({plain}, '_', '')"
@@ -112,7 +111,7 @@ def _number_text(text: str) -> str:
 
 
 def _double_from_digits(text: str) -> str:
-    """A double that reads as the same digits: 15 of them always come back, more are compared."""
+    """Return SQL for the double with the same digits: up to 15 are always exact, more are compared."""
     digits = f"regexp_replace(regexp_replace({text}, '[eE].*$', ''), '[^0-9]|^[^1-9]+', '')"
     double = f"try_cast({text} AS DOUBLE)"
     as_written = f"try_cast({text} AS DECIMAL(38,18))"
@@ -140,11 +139,11 @@ def _double_from_integer(value: str) -> str:
 
 
 def _exact_decimal(text: str, sql_type: str, *, scale: int) -> str:
-    """A number as a decimal type, unless digits would be rounded away."""
+    """Return SQL for a number as a decimal, NULL if digits would be rounded."""
     decimal = f"try_cast({text} AS {sql_type})"
     finer = f"try_cast({text} AS {_FINE_DECIMAL})"
     is_tiny = f"coalesce({finer} = 0 AND try_cast({text} AS DOUBLE) != 0, false)"
-    # Past 20 whole digits there is no finer type to compare with, and the text itself must tell.
+    # With more than 20 integer digits no finer type exists for a comparison, so the text decides.
     written = literal(rf"^[+-]?[0-9.]+([eE][+]?[0-9]+|(?<![.][0-9]{{{scale + 1},99}}))$")
     held = f"CAST({decimal} AS {_FINE_DECIMAL})"
     same = f"CASE WHEN {finer} IS NULL THEN {text} RLIKE {written} ELSE {finer} = {held} END"
@@ -195,7 +194,7 @@ def _binary_from_bigint(value: str) -> str:
 
 
 def _json_from_text(text: str) -> str:
-    # In a list of its own: what stands behind the first document is not overlooked there.
+    # Inside a list, text after the first document is an error or a second element.
     listed = f"try_parse_json(concat('[', {text}, ']'))"
     one = f"try_variant_get({listed}, '$[0]', 'variant') IS NOT NULL"
     two = f"try_variant_get({listed}, '$[1]', 'variant') IS NOT NULL"
@@ -204,7 +203,7 @@ def _json_from_text(text: str) -> str:
 
 
 def _text_from_double(value: str) -> str:
-    """As Python writes it: with a point up to 16 digits, then with an exponent of two digits."""
+    """Return SQL for the text that Python writes: a decimal point up to 16 digits, then an exponent."""
     shown, size = f"CAST({value} AS STRING)", f"abs({value})"
 
     def pointed(sql_type: str) -> str:

@@ -1,4 +1,4 @@
-"""The SQL of a projection: steps that unfold a nested dataset into the rows of one table."""
+"""The SQL of a projection: steps that explode a nested dataset into the rows of one table."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ class SelectStep:
 
 
 def id_digest(text: str) -> str:
-    """SQL for an id of 80 bits over a text expression, in the 14 characters of dlt's ids."""
+    """Return SQL for an 80-bit id over a text expression, in 14 characters like dlt's ids."""
     return f"left(base64(substring(unhex(sha2({text}, 256)), 1, 10)), 14)"
 
 
 def position_id(load_id: str, *, file: str, position: str) -> str:
-    """SQL for the id of a row by its place, and nothing else: a file of the package, and a position in it.
+    """Return SQL for the id of a row by its position: the path of its file in the package, and its index.
 
-    No clock, no random number: a retried task, a speculative copy and a second run of the package give the
-    same ids. A file's name alone is not unique; its path inside the package is.
+    It is deterministic: a retried task, a speculative copy and a second run of the package produce the same
+    ids. The name of a file alone is not unique.
     """
     return id_digest(f"concat({literal(f'{load_id}/')}, {file}, '/', CAST({position} AS STRING))")
 
 
 def projection_steps(projection: Projection, *, load_id: str) -> list[SelectStep]:
-    """The steps to apply one after another to the nested dataset."""
+    """Return the steps to apply to the nested dataset, in order."""
     return list(_generate_steps(projection, load_id))
 
 
 def _generate_steps(projection: Projection, load_id: str) -> Iterable[SelectStep]:
     carried: list[str] = []
-    is_left_out = f"{_RAW} IS NULL" if projection.is_partial else None
+    has_no_raw = f"{_RAW} IS NULL" if projection.is_partial else None
     for number, level in enumerate(projection.levels):
         below = projection.levels[number + 1 :]
         if number:
@@ -66,44 +66,46 @@ def _generate_steps(projection: Projection, load_id: str) -> Iterable[SelectStep
                     *carried,
                 )
             )
-            made = _unhashed_id(number) if projection.is_hashed else _child_id(level.table)
-            row_id = _with_own_id(level, made)
+            default_id = _unhashed_id(number) if projection.is_hashed else _child_id(level.table)
+            row_id = _with_own_id(level, default_id)
             yield SelectStep((_PARENT, _INDEX, f"{row_id} AS {_ID}", _ROW, *carried))
         elif level.own_id is not None:
-            yield SelectStep((f"{_with_own_id(level, _ID)} AS {_ID}", _ROW), is_left_out)
-            is_left_out = None
-        where = _all_of([is_left_out, *(f"NOT {is_excluded(one)}" for one in level.refused)])
-        is_left_out = None
+            yield SelectStep((f"{_with_own_id(level, _ID)} AS {_ID}", _ROW), has_no_raw)
+            has_no_raw = None
+        where = _all_of([has_no_raw, *(f"NOT {is_excluded(exclusion)}" for exclusion in level.refused)])
+        has_no_raw = None
         if below:
-            passed = [f"{_column_sql(one)} AS {quote_name(one.name)}" for one in level.passed]
+            passed = [f"{_column_sql(column)} AS {quote_name(column.name)}" for column in level.passed]
             passed += [f"{_ID} AS {quote_name(name)}" for name in level.passes_id]
             if where or passed:
-                kept = [name for name in carried if name not in {quote_name(n) for n in _passed_names(level)}]
-                yield SelectStep((_ID, _ROW, *kept, *passed), where)
-                carried = [*kept, *(quote_name(name) for name in _passed_names(level))]
+                new_names = [quote_name(name) for name in _passed_names(level)]
+                carried = [name for name in carried if name not in new_names]
+                yield SelectStep((_ID, _ROW, *carried, *passed), where)
+                carried = [*carried, *new_names]
         else:
             yield from _final_steps(projection, where, load_id, carried)
 
 
 def _passed_names(level: Level) -> tuple[str, ...]:
-    return (*(one.name for one in level.passed), *level.passes_id)
+    return (*(column.name for column in level.passed), *level.passes_id)
 
 
 def _final_steps(
     projection: Projection, where: str | None, load_id: str, carried: Sequence[str]
 ) -> Iterable[SelectStep]:
-    """Values that take work are picked in a step of their own, so that they are picked once."""
-    picks: dict[tuple[str, StorageForm, ValueType], str] = {}
+    """Generate the last steps: values that need work are extracted once, in a separate step."""
+    value_columns: dict[tuple[str, StorageForm, ValueType], str] = {}
     for column in projection.columns:
         for value in column.values:
             if not _is_simple(value):
-                picks.setdefault((value.source_sql, value.stored, value.kind), f"`v{len(picks)}`")
-    if picks:
-        found = [f"{typed_value(*what)} AS {name}" for what, name in picks.items()]
-        above = [_PARENT, _INDEX] if len(projection.levels) > 1 else []
-        yield SelectStep((_ID, *above, _ROW, *carried, *found), where)
+                key = (value.source_sql, value.stored, value.kind)
+                value_columns.setdefault(key, f"`v{len(value_columns)}`")
+    if value_columns:
+        values = [f"{typed_value(*key)} AS {name}" for key, name in value_columns.items()]
+        parents = [_PARENT, _INDEX] if len(projection.levels) > 1 else []
+        yield SelectStep((_ID, *parents, _ROW, *carried, *values), where)
         where = None
-    columns = {one.name: _column_sql(one, picks) for one in projection.columns}
+    columns = {column.name: _column_sql(column, value_columns) for column in projection.columns}
     columns |= {name: f"CAST({quote_name(name)} AS {kind})" for name, kind in projection.inherited}
     if projection.is_root:
         columns["_dlt_load_id"] = literal(load_id)
@@ -115,13 +117,13 @@ def _final_steps(
 
 
 def level_elements(level: Level) -> str:
-    """SQL for the elements that are the rows of a level."""
+    """Return SQL for the list whose elements are the rows of a level."""
     lists = [list_elements(at, stored) for at, stored in level.lists]
     return lists[0] if len(lists) == 1 else f"coalesce({', '.join(lists)})"
 
 
 def list_elements(value_path: FieldAccess, stored: StorageForm | None, *, row: str = "row") -> str:
-    """SQL for the elements of a list; `stored` is None where they stand in an array."""
+    """Return SQL for a list; `stored` is None for an array."""
     if stored is None:
         return value_path.sql(row)
     return variant_value(quote_name(row, *value_path.path), value_path.inside, "array<variant>")
@@ -140,7 +142,7 @@ def _with_own_id(level: Level, default_id: str) -> str:
 
 
 def _is_simple(value: ColumnValue) -> bool:
-    """Whether the value needs no looking at: it is stored as what it is."""
+    """Return whether the value is stored in the type of its column."""
     stored = ("bool", "bigint", "double", "text", "typed")
     return value.stored in stored and value.to == value.kind and not value.unless
 
@@ -148,32 +150,30 @@ def _is_simple(value: ColumnValue) -> bool:
 def _column_sql(
     column: OutputColumn, value_columns: Mapping[tuple[str, StorageForm, ValueType], str] | None = None
 ) -> str:
-    known = value_columns or {}
-    found = [_value_sql(value, known) for value in column.values]
-    value = "NULL" if not found else found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
+    values = [_value_sql(value, value_columns or {}) for value in column.values]
+    value = "NULL" if not values else values[0] if len(values) == 1 else f"coalesce({', '.join(values)})"
     return f"CAST({value} AS {column.sql_type})"
 
 
 def _value_sql(value: ColumnValue, value_columns: Mapping[tuple[str, StorageForm, ValueType], str]) -> str:
     if _is_simple(value):
-        # A type that came with the value is only given with documents.
+        # Only documents have a shape.
         return f"to_json({value.source_sql}, {_WITH_NULLS})" if value.shape else value.source_sql
-    what = (value.source_sql, value.stored, value.kind)
-    source = value_columns.get(what) or typed_value(*what)
-    found = converted_value(source, value.kind, value.to)
+    key = (value.source_sql, value.stored, value.kind)
+    source = value_columns.get(key) or typed_value(*key)
+    converted = converted_value(source, value.kind, value.to)
     if not value.unless:
-        return found
-    refused = [f"{converted_value(source, value.kind, other)} IS NULL" for other in value.unless]
-    return f"CASE WHEN {' AND '.join(refused)} THEN {found} END"
+        return converted
+    conditions = [f"{converted_value(source, value.kind, other)} IS NULL" for other in value.unless]
+    return f"CASE WHEN {' AND '.join(conditions)} THEN {converted} END"
 
 
 def is_excluded(exclusion: RowExclusion) -> str:
-    """SQL that tells whether a row is left out because of this value."""
+    """Return SQL for whether this value excludes its row."""
     value = typed_value(exclusion.at.sql(), exclusion.stored, exclusion.kind)
-    fits = [f"{converted_value(value, exclusion.kind, other)} IS NULL" for other in exclusion.unless]
-    return f"({' AND '.join([f'{value} IS NOT NULL', *fits])})"
+    conditions = [f"{converted_value(value, exclusion.kind, other)} IS NULL" for other in exclusion.unless]
+    return f"({' AND '.join([f'{value} IS NOT NULL', *conditions])})"
 
 
 def _all_of(conditions: Iterable[str | None]) -> str | None:
-    found = [condition for condition in conditions if condition]
-    return " AND ".join(found) or None
+    return " AND ".join(condition for condition in conditions if condition) or None

@@ -1,9 +1,8 @@
-"""A table as a projection of a nested dataset: plain data.
+"""The projection of a nested dataset to one table, as plain data for a job file.
 
-The nested dataset of a root table has the columns `id`, the row's id, `row`, the struct of its values as they
-were seen, and `raw`, the text of rows that this part of the dataset does not stand for. A table is reached by
-stepping into lists. Because the projection is data, it can be stored in a job file and read by anybody;
-`unfold` makes SQL of it.
+The nested dataset of a root table has the columns `id`, the id of the row, `row`, the struct of its values,
+and `raw`, the JSON text of rows that do not fit the struct. A nested table is reached by exploding lists.
+`explode` generates the SQL.
 """
 
 from __future__ import annotations
@@ -24,42 +23,42 @@ _EMPTY_VALUES: Final = ((), None, False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldAccess:
-    """Where a value stands below a row: names of struct fields, then keys inside a VARIANT."""
+    """The path of a value in a row: names of struct fields, then keys inside a VARIANT."""
 
     path: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
 
     def sql(self, row: str = "row") -> str:
-        """The value as it is stored."""
+        """Return SQL for the stored value."""
         return self.sql_within(quote_name(row, *self.path))
 
     def sql_within(self, value: str) -> str:
-        """What stands inside a VARIANT, or the value itself."""
+        """Return SQL for the value under the keys inside `value`."""
         return variant_value(value, self.inside, "variant") if self.inside else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnValue:
-    """Values of one type at one place, and the type of the column that takes them."""
+    """Values of one type at one path, and the type of their column."""
 
     at: FieldAccess
     stored: StorageForm
     kind: ValueType
     to: DataType
     unless: tuple[DataType, ...] = ()
-    """Types that are tried before: what fits one of them goes into another column."""
+    """Types that are tried first: a value that fits one of them goes into another column."""
     shape: str | None = None
-    """For what is taken whole out of structs: their type under the keys that JSON shall have."""
+    """For a struct that becomes JSON: its type with the original keys."""
 
     @property
     def source_sql(self) -> str:
-        """The value as it is stored."""
+        """SQL for the stored value."""
         return f"CAST({self.at.sql()} AS {self.shape})" if self.shape else self.at.sql()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputColumn:
-    """A column of the table and the values that go into it; no two of them stand in one row."""
+    """A column of the table and its values, of which a row has at most one."""
 
     name: str
     sql_type: str
@@ -68,54 +67,54 @@ class OutputColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowExclusion:
-    """Values with which their row is left out."""
+    """Values that exclude their row."""
 
     at: FieldAccess
     stored: StorageForm
     kind: ValueType
     unless: tuple[DataType, ...] = ()
-    """Types that are tried before: a row whose value fits one of them stays."""
+    """Types that are tried first: a value that fits one of them does not exclude its row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """The rows of one table on the way from the root: what they are made of, and what they pass down.
+    """The rows of one table on the path from the root: their elements, and what they pass to rows below.
 
-    The root level has no lists. `lists` are the places below the row above whose elements are the rows; where
-    there are several, each row above has one of them at most, and all hold VARIANTs.
+    The root level has no lists. `lists` are the paths in the parent row whose elements are the rows; of
+    several lists, which then hold VARIANTs, a parent row has at most one.
     """
 
     table: str
     lists: tuple[tuple[FieldAccess, StorageForm | None], ...] = ()
     own_id: OutputColumn | None = None
-    """The column of ids that come with the data."""
+    """The column of ids in the data, if any."""
     passed: tuple[OutputColumn, ...] = ()
-    """Columns that rows below get a copy of, by the names they have there."""
+    """Columns that are copied to rows below, by their names there."""
     passes_id: tuple[str, ...] = ()
-    """The names under which rows below get the id of this row."""
+    """The columns of rows below with the id of this row."""
     refused: tuple[RowExclusion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """The way from a nested dataset to one table."""
+    """The projection of a nested dataset to one table."""
 
     levels: tuple[Level, ...]
     columns: tuple[OutputColumn, ...] = ()
     inherited: tuple[tuple[str, str], ...] = ()
-    """Columns that come down from rows above, each with its type."""
+    """Columns that are copied from rows above, each with its type."""
     is_partial: bool = False
-    """Whether rows with a raw text stand in another part of the dataset."""
+    """Whether rows with a raw text are in another part of the dataset."""
     is_root: bool = True
-    """Whether rows say which load they came with, and not which row they belong to."""
+    """Whether rows have a load id, and not a parent id."""
     is_hashed: bool = False
-    """Whether nested rows have ids as dlt makes them; the steps leave those to be worked out, see `shake`."""
+    """Whether nested rows get dlt's ids, which `dlt_ids` hashes after the steps."""
     order: tuple[str, ...] = ()
-    """The order of the table's columns; the load gives new columns to a table in this order."""
+    """The order of the table's columns, in which a load adds new ones."""
 
     @property
     def unhashed_id_columns(self) -> tuple[str, ...]:
-        """The columns of ids that the steps leave unfinished."""
+        """The id columns that the steps leave unhashed."""
         if not self.is_hashed or len(self.levels) == 1:
             return ()
         passed = {name for level in self.levels[1:] for name in level.passes_id}
@@ -123,12 +122,14 @@ class Projection:
         return (*(name for name, _ in self.inherited if name in passed), *own)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for the job file."""
-        return {key: _without_empty(one) for key, one in asdict(self).items() if one not in _EMPTY_VALUES}
+        """Return plain data for the job file."""
+        return {
+            key: _without_empty(value) for key, value in asdict(self).items() if value not in _EMPTY_VALUES
+        }
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> Projection:
-        """Read what `to_dict` gave."""
+        """Read a document of `to_dict`."""
         return Projection(
             levels=tuple(_parse_level(level) for level in document["levels"]),
             columns=_parse_columns(document.get("columns", ())),
@@ -142,9 +143,9 @@ class Projection:
 
 def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_empty(one) for key, one in value.items() if one not in _EMPTY_VALUES}
+        return {key: _without_empty(inner) for key, inner in value.items() if inner not in _EMPTY_VALUES}
     if isinstance(value, tuple | list):
-        return [_without_empty(one) for one in value]
+        return [_without_empty(inner) for inner in value]
     return value
 
 
@@ -176,11 +177,11 @@ def _parse_level(document: Mapping[str, Any]) -> Level:
         passes_id=tuple(document.get("passes_id", ())),
         refused=tuple(
             RowExclusion(
-                at=_parse_path(one.get("at", {})),
-                stored=one["stored"],
-                kind=one["kind"],
-                unless=tuple(one.get("unless", ())),
+                at=_parse_path(exclusion.get("at", {})),
+                stored=exclusion["stored"],
+                kind=exclusion["kind"],
+                unless=tuple(exclusion.get("unless", ())),
             )
-            for one in document.get("refused", ())
+            for exclusion in document.get("refused", ())
         ),
     )

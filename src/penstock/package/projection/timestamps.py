@@ -1,4 +1,4 @@
-"""SQL that reads moments, dates and times of day, whichever way they are written; NULL where it is none."""
+"""SQL that parses timestamps, dates and times in all supported formats; NULL for other texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BASIC_TIME_PART: Final = (
     r"(?:[T ]([0-9]{2})(?::?([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]+))?)?)?" + _ZONE_PART + ")?$"
 )
 _LOOSE_TIME_PART: Final = r"(?: ?([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:[.,|]([0-9]{1,9}))?)?()$"
-# In each: the year, two more parts of the day, hour, minute, second, its fraction, the zone.
+# Groups: year, two more parts of the date, hour, minute, second, fraction, zone.
 _DATE_FORMATS: Final = (
     r"^([0-9]{4})-([0-9]{2})(?:-([0-9]{2}))?" + _TIME_PART,
     r"^([0-9]{4})([0-9]{2})([0-9]{2})" + _BASIC_TIME_PART,
@@ -38,7 +38,7 @@ _TIME_FORMATS: Final = (
     r"^ ?([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:[.,|]([0-9]{1,9}))?()$",
     r"^T([0-9]{2})(?::?([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]+))?)?)?" + _ZONE_PART + "$",
 )
-# Not the years in which a zone may lead out of the calendar.
+# Without the years in which a zone offset may leave the calendar.
 _COMMON_FORMAT: Final = (
     r"^(?!0000|0001|9999)[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]{1,6})?"
 )
@@ -49,25 +49,25 @@ _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 
 def trimmed_text(text: str) -> str:
-    """A text without blanks around it."""
+    """Return SQL for a text without surrounding blanks."""
     return f"regexp_replace({text}, {_OUTER_WHITESPACE}, '')"
 
 
 def timestamp_from_seconds(value: str) -> str:
-    """Seconds since 1970, rounded to microseconds."""
+    """Return SQL for the timestamp of seconds since 1970, rounded to microseconds."""
     inside = f"{value} BETWEEN {_FIRST_SECOND} AND {_LAST_SECOND}"
     micros = f"CAST(bround(CAST({value} AS DOUBLE) * 1000000) AS BIGINT)"
     return f"CASE WHEN {inside} THEN timestamp_micros({micros}) END"
 
 
 def timestamp_from_bigint(value: str) -> str:
-    """Whole seconds since 1970."""
+    """Return SQL for the timestamp of whole seconds since 1970."""
     inside = f"{value} BETWEEN {_FIRST_SECOND} AND {_LAST_SECOND}"
     return f"CASE WHEN {inside} THEN timestamp_micros({value} * 1000000) END"
 
 
 def timestamp_from_date(text: str) -> str:
-    """The midnight with which a date begins."""
+    """Return SQL for the timestamp at the start of a date."""
     return f"CAST(concat({text}, 'T00:00:00Z') AS TIMESTAMP)"
 
 
@@ -88,23 +88,23 @@ def _timestamp_in_format(text: str, pattern: str) -> str:
 
 
 def _date_text(pattern: str, group: Callable[[int], str], two_digits: Callable[[int, str], str]) -> str:
-    """SQL for the text of a date; one of a week or of a day of the year has to be counted."""
+    """Return SQL for the ISO text of a calendar, week or ordinal date."""
     if pattern in _DATE_FORMATS:
         return f"concat({group(1)}, '-', {two_digits(2, '01')}, '-', {two_digits(3, '01')})"
     number = f"try_cast({group(2)} AS INT)"
     if pattern in _ORDINAL_FORMATS:
-        found = f"date_add(try_cast(concat({group(1)}, '-01-01') AS DATE), {number} - 1)"
-        return f"CASE WHEN {number} > 0 AND year({found}) = {group(1)} THEN CAST({found} AS STRING) END"
+        date = f"date_add(try_cast(concat({group(1)}, '-01-01') AS DATE), {number} - 1)"
+        return f"CASE WHEN {number} > 0 AND year({date}) = {group(1)} THEN CAST({date} AS STRING) END"
     weekday = f"CAST(coalesce(nullif({group(3)}, ''), '1') AS INT)"
     # The fourth of January is always in the first week.
     first = f"trunc(try_cast(concat({group(1)}, '-01-04') AS DATE), 'WEEK')"
-    found = f"date_add({first}, ({number} - 1) * 7 + {weekday} - 1)"
-    same = f"extract(YEAROFWEEK FROM {found}) = {group(1)} AND weekofyear({found}) = {number}"
-    return f"CASE WHEN {weekday} BETWEEN 1 AND 7 AND {same} THEN CAST({found} AS STRING) END"
+    date = f"date_add({first}, ({number} - 1) * 7 + {weekday} - 1)"
+    same = f"extract(YEAROFWEEK FROM {date}) = {group(1)} AND weekofyear({date}) = {number}"
+    return f"CASE WHEN {weekday} BETWEEN 1 AND 7 AND {same} THEN CAST({date} AS STRING) END"
 
 
 def _offset_micros(zone: str) -> str:
-    """SQL for the microseconds by which a zone is ahead; NULL where it is a day or more."""
+    """Return SQL for the offset of a zone in microseconds; NULL for a day or more."""
     digits = f"rpad(replace(substring({zone}, 2), ':', ''), 4, '0')"
     minutes = f"(CAST(left({digits}, 2) AS BIGINT) * 60 + CAST(right({digits}, 2) AS BIGINT))"
     sign = f"CASE WHEN startswith({zone}, '-') THEN -1 ELSE 1 END"
@@ -115,7 +115,7 @@ def _offset_micros(zone: str) -> str:
 
 
 def _iso_timestamp(text: str) -> str:
-    """The moment that a text tells; one without a zone is in UTC, a date is its midnight."""
+    """Return SQL for the timestamp of an ISO text; without a zone it is in UTC, a date is its midnight."""
     shapes = (*_DATE_FORMATS, *_WEEK_FORMATS, *_ORDINAL_FORMATS)
     cases = " ".join(
         f"WHEN {text} RLIKE {literal(shape)} THEN {_timestamp_in_format(text, shape)}" for shape in shapes
@@ -124,8 +124,8 @@ def _iso_timestamp(text: str) -> str:
 
 
 def timestamp_from_text(text: str) -> str:
-    """The moment that a text tells, or the seconds since 1970 that it counts."""
-    # Nearly all moments are written in ways that need no rewriting.
+    """Return SQL for the timestamp of a text: ISO, or seconds since 1970."""
+    # Nearly all timestamps are in a format that Spark casts.
     return (
         f"CASE WHEN {text} RLIKE {_COMMON_WITH_ZONE} THEN try_cast({text} AS TIMESTAMP)"
         f" WHEN {text} RLIKE {_COMMON_WITHOUT_ZONE} THEN try_cast(concat({text}, 'Z') AS TIMESTAMP)"
@@ -146,14 +146,14 @@ def _rare_timestamp_from_text(text: str) -> str:
 
 
 def date_if_midnight(timestamp: str) -> str:
-    """The date of a moment, if it is the midnight with which that begins."""
+    """Return SQL for the date of a timestamp at midnight, else NULL."""
     is_midnight = f"unix_micros({timestamp}) % 86400000000 = 0"
     days = f"CAST(unix_micros({timestamp}) div 86400000000 AS INT)"
     return f"CASE WHEN {is_midnight} THEN date_from_unix_date({days}) END"
 
 
 def time_from_text(text: str) -> str:
-    """The time of day in UTC that a text tells."""
+    """Return SQL for the time of day in UTC of a text."""
     cases = " ".join(
         f"WHEN {text} RLIKE {literal(shape)} THEN {_time_in_format(text, shape)}" for shape in _TIME_FORMATS
     )

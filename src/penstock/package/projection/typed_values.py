@@ -1,7 +1,7 @@
-"""SQL that takes a value of one type out of the nested dataset; NULL where the value is of another type.
+"""SQL that extracts values of one type from the nested dataset; NULL for values of other types.
 
-A path of the nested dataset may hold values of several types: texts with a type tag, or a VARIANT. What is
-picked here is the value as its own type has it; `conversions` brings it into a column.
+A path may hold values of several types: texts with a type tag, or a VARIANT. `convert` converts an extracted
+value to the type of its column.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from penstock.package import tags
 from penstock.package.sql import literal
 
 StorageForm = Literal["bool", "bigint", "double", "text", "tagged", "json", "mixed", "typed", "struct"]
-"""How a path is stored.
+"""The storage form of a path.
 
 - `text`: texts without tags; `tagged`: texts that may begin with a type tag
 - `json`: objects or lists as JSON text
 - `mixed`: a VARIANT, for values of several types
-- `typed`: a value that came with a type of its own
-- `struct`: an object or a list that is taken whole after all
+- `typed`: a value with a Spark type
+- `struct`: an object or a list that becomes JSON text
 """
 ValueType = Literal[
     "text", "double", "bool", "timestamp", "bigint", "binary", "json", "decimal", "wei", "date", "time",
     "object", "list",
 ]  # fmt: skip
-"""What a value is by itself; `object` and `list` are taken whole, as JSON text."""
+"""The type of a value; `object` and `list` are JSON text."""
 
 _FITS_DECIMAL: Final = literal(r"^-?[0-9]{1,29}([.][0-9]{0,9}0*)?$")
 _FITS_WEI: Final = literal("^-?[0-9]{1,38}$")
@@ -38,17 +38,17 @@ _TYPE_TAGS: Final[dict[str, str]] = {
     "double": tags.NON_FINITE,
 }
 _ISO_FORMAT: Final = literal("yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
-# Whole numbers that pass 64 bits have 19 digits; the fractions that are written with a point have 17.
+# Integers beyond 64 bits have at least 19 digits; fractions have at most 17.
 _MAX_BIGINT: Final = "9223372036854775807"
 
 
 def is_tagged(source: str) -> str:
-    """SQL that tells whether a text begins with a type tag."""
+    """Return SQL for whether a text starts with a type tag."""
     return f"(substring({source}, 1, 1) BETWEEN '{tags.FIRST}' AND '{tags.LAST}')"
 
 
 def typed_value(source: str, stored: StorageForm, kind: ValueType) -> str:
-    """SQL for the value if it is of this type: texts of moments, decimals and bytes stay texts for now."""
+    """Return SQL for the value if it is of this type; timestamps, decimals and bytes remain texts."""
     match stored:
         case "bool" | "bigint" | "double" | "text":
             return source if kind == stored else "NULL"
@@ -66,7 +66,7 @@ def typed_value(source: str, stored: StorageForm, kind: ValueType) -> str:
 
 
 def _from_typed(source: str, kind: ValueType) -> str:
-    """Typed values as the texts that tagged ones are."""
+    """Return SQL for a Spark value in the text form of tagged values."""
     match kind:
         case "timestamp":
             utc = f"to_utc_timestamp({source}, current_timezone())"
@@ -81,13 +81,13 @@ def _from_typed(source: str, kind: ValueType) -> str:
 
 
 def untagged_json(source: str) -> str:
-    """SQL for a JSON text without the tags inside it."""
+    """Return SQL for a JSON text without type tags."""
     replaced = f"regexp_replace({source}, {_TAG_IN_JSON}, '\"')"
     return f"CASE WHEN {source} RLIKE {_ANY_TAG} THEN {replaced} ELSE {source} END"
 
 
 def is_present(source: str, stored: StorageForm) -> str:
-    """SQL that tells whether there is a value at all: a null of JSON is none."""
+    """Return SQL for whether a value exists and is not a JSON null."""
     if stored == "mixed":
         return f"({source} IS NOT NULL AND NOT is_variant_null({source}))"
     return f"({source} IS NOT NULL)"
