@@ -161,9 +161,9 @@ class Planner:
                 self.lists[elements][access, "mixed" if _is_mixed(node) else None] = None
         elif rule.action not in _DESCENDING_ACTIONS or kind == "null":
             chain = tuple(_fallback_chain(rule))
-            known = self.values[row].get((access, kind))
-            if known is not None:
-                chain = tuple(dict.fromkeys((*known.rules, *chain)))
+            value = self.values[row].get((access, kind))
+            if value is not None:
+                chain = tuple(dict.fromkeys((*value.rules, *chain)))
             stored, shape = _storage_form(node, kind)
             if kind == "null" or typed_value("x", stored, kind) != "NULL":
                 self.values[row][access, kind] = DecidedValue(path, access, stored, shape, kind, chain)

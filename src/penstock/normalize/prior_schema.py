@@ -49,15 +49,15 @@ def with_declared_tables(schema: StoredSchema, extracted: ExtractManifest) -> St
     changed: dict[str, Table] = {}
     for name, document in extracted.declared_tables.items():
         declared = Table.from_dict(cast("Mapping[str, Any]", thaw(document)), name=name)
-        known = schema.tables.get(name)
-        changed[name] = known.with_hints_of(declared) if known else declared
+        stored = schema.tables.get(name)
+        changed[name] = stored.with_hints_of(declared) if stored else declared
     return schema.with_tables(changed.values()) if changed else schema
 
 
 def has_seen_data(schema: StoredSchema, name: str) -> bool:
     """Return whether a load has written to the table, with or without rows."""
-    known = schema.tables.get(name)
-    return known is not None and known.has_seen_data
+    table = schema.tables.get(name)
+    return table is not None and table.has_seen_data
 
 
 def with_root_table(
@@ -71,9 +71,9 @@ def with_root_table(
 
     `extras` are set on every table, `defaults` only where the table has no value.
     """
-    known = schema.tables.get(name)
+    stored = schema.tables.get(name)
     missing = {
-        key: value for key, value in defaults.items() if known is None or known.extras.get(key) is None
+        key: value for key, value in defaults.items() if stored is None or stored.extras.get(key) is None
     }
     incoming = Table.from_dict(
         {
@@ -84,5 +84,5 @@ def with_root_table(
             **missing,
         }
     )
-    merged = known.merged(incoming) if known else incoming
-    return schema if merged == known else schema.with_tables([merged])
+    merged = stored.merged(incoming) if stored else incoming
+    return schema if merged == stored else schema.with_tables([merged])

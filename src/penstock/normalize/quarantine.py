@@ -67,7 +67,9 @@ def quarantine_table(
     schema: StoredSchema, table: ExtractedTable, options: InferenceOptions, extras: Mapping[str, Any]
 ) -> QuarantineTable:
     """Decide about the quarantine table for rows of a table."""
-    known = with_root_table(schema, QUARANTINE_TABLE, replace(table, write_disposition="append"), extras)
+    prior_schema = with_root_table(
+        schema, QUARANTINE_TABLE, replace(table, write_disposition="append"), extras
+    )
     leaves = {
         key: (key, Leaf(storage_form=_STORAGE_FORMS[data_type], forms=frozenset()))
         for key, data_type in QUARANTINE_COLUMNS.items()
@@ -78,7 +80,7 @@ def quarantine_table(
         for number, (key, data_type) in enumerate(QUARANTINE_COLUMNS.items(), 1)
     ]
     return QuarantineTable(
-        decision=decide(known, QUARANTINE_TABLE, evidence, options),
+        decision=decide(prior_schema, QUARANTINE_TABLE, evidence, options),
         layout=NestedLayout(Object(fields=leaves)),
         source=table,
     )

@@ -156,8 +156,8 @@ def _merged_rejects(reports: Sequence[RootReport]) -> tuple[Reject, ...]:
     merged: dict[tuple[str, str | None, str, str], Reject] = {}
     for reject in (reject for report in reports for reject in report.rejects):
         key = (reject.table, reject.column, reject.mode, reject.reason)
-        known = merged.get(key)
-        merged[key] = replace(known, count=known.count + reject.count) if known else reject
+        other = merged.get(key)
+        merged[key] = replace(other, count=other.count + reject.count) if other else reject
     return tuple(merged.values())
 
 
@@ -233,20 +233,20 @@ def _root_lines(root: RootReport) -> Iterator[str]:
 
 
 def _sum_or_none(counts: Iterator[int | None]) -> int | None:
-    known = list(counts)
-    return None if None in known else sum(count or 0 for count in known)
+    all_counts = list(counts)
+    return None if None in all_counts else sum(count or 0 for count in all_counts)
 
 
 def schema_changes(before: Mapping[str, Table], table: Table) -> Iterator[str]:
     """Yield a text for each change of a table: that it is new, or its new and changed columns."""
-    known = before.get(table.name)
+    old_table = before.get(table.name)
     columns = [column for column in table.complete_columns() if not column.name.startswith(SYSTEM_PREFIX)]
-    if known is None or not known.complete_columns():
+    if old_table is None or not old_table.complete_columns():
         names = ", ".join(f"{column.name} {column.data_type}" for column in columns)
         yield f"new table {table.name}" + (f": {names}" if names else "")
         return
     for column in columns:
-        old = known.columns.get(column.name)
+        old = old_table.columns.get(column.name)
         if old is None or not old.is_complete:
             yield _new_column_text(table, column)
         elif old.data_type != column.data_type:

@@ -60,7 +60,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     is the destination's default; `can_alter` are the types that it can change into one another. `truncated`
     tables are left without rows.
 
-    Idempotent: each attempt writes to a folder of its own, and takes effect with `save_normalized`.
+    Idempotent: each attempt writes to a new folder, and takes effect with `save_normalized`.
     """
     started = time.monotonic()
     attempt = uuid.uuid4().hex[:12]

@@ -115,7 +115,7 @@ class Column:
 
     def without_hints(self, *hints: str) -> Column:
         """Return a copy without these hints, which is not the same as with false ones."""
-        return replace(self, hints=FrozenMap(self.hints).without(*hints))
+        return replace(self, hints=FrozenMap(self.hints).without_keys(*hints))
 
     def merged(self, incoming: Column) -> Column:
         """Return the column with the fields and hints of `incoming`; a known type is kept."""

@@ -88,16 +88,16 @@ class Namer:
         values = plain.values()
         reserved = RESERVED_COLUMNS.intersection(values)
         reserved |= {n for n in values if n in stored and "variant" in stored[n].hints}
-        known = {
+        stored_names = {
             _parse_key_path(c.hints[SOURCE_PATH_HINT]): n
             for n, c in stored.items()
             if SOURCE_PATH_HINT in c.hints
         }
-        if not reserved and not known and len(set(values)) == len(plain):
+        if not reserved and not stored_names and len(set(values)) == len(plain):
             return ColumnNames(names=plain)
         names = distinct_names(
             plain,
-            known_names=known,
+            known_names=stored_names,
             key_text=path_text,
             reserved=reserved,
             max_length=self.naming.max_length,

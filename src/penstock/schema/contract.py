@@ -72,9 +72,9 @@ def effective_contract(
         return DEFAULT_CONTRACT
     if run_contract is not None:
         return Contract.from_settings(run_contract)
-    known = tables.get(table)
-    parent = known.parent if known else parent
-    table_contract = known.extras.get("schema_contract") if known else None
+    stored_table = tables.get(table)
+    parent = stored_table.parent if stored_table else parent
+    table_contract = stored_table.extras.get("schema_contract") if stored_table else None
     if table_contract is None and parent is not None:
         return effective_contract(parent, tables, schema_contract=schema_contract)
     return Contract.from_settings(schema_contract if table_contract is None else table_contract)

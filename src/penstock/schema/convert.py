@@ -94,10 +94,10 @@ def _bigint_from_text(text: str) -> int:
 
 
 def _bigint_from_number(value: float | Decimal) -> int:
-    whole = int(value)
-    if whole != value:
+    integer = int(value)
+    if integer != value:
         raise ValueError(value)
-    return _require_bigint(whole)
+    return _require_bigint(integer)
 
 
 def _require_bigint(value: int) -> int:

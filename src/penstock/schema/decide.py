@@ -111,16 +111,18 @@ class _Decider:
     def _decide_table(self, table_evidence: TableEvidence, owner: str | None, context: BatchContext) -> None:
         if table_evidence.parent is not None and table_evidence.parent.row_path not in self.tables:
             return
-        known = self.stored.tables.get(table_evidence.table)
+        stored_table = self.stored.tables.get(table_evidence.table)
         contract = self._contract(table_evidence)
-        if is_new_table(known) and contract.tables != "evolve":
+        if is_new_table(stored_table) and contract.tables != "evolve":
             self._refuse_table(table_evidence, contract.tables)
             return
         self.tables[table_evidence.row_path] = table_evidence.table
         for value in table_evidence.lists:
             self.rules[value.path, value.type] = Rule(action="rows", table=table_evidence.table)
-        empty = self._empty_table(table_evidence, known, owner)
-        decision = TableDecision(table_evidence, known, empty_table=empty, contract=contract, context=context)
+        empty = self._empty_table(table_evidence, stored_table, owner)
+        decision = TableDecision(
+            table_evidence, stored_table, empty_table=empty, contract=contract, context=context
+        )
         table, added = decision.decide(self._system_columns(table_evidence, is_root=not empty.is_nested))
         self.decided_tables[table_evidence.table] = table
         if added is not None:

@@ -73,8 +73,8 @@ def merge_evidence(parts: Iterable[Evidence]) -> tuple[Evidence, ...]:
     """Sum up evidence from several machines; the result is ordered by path length and first position."""
     by_key: dict[Any, Evidence] = {}
     for part in parts:
-        known = by_key.get(part.key)
-        by_key[part.key] = part if known is None else known.merged(part)
+        other = by_key.get(part.key)
+        by_key[part.key] = part if other is None else other.merged(part)
     return tuple(sorted(by_key.values(), key=_sort_key))
 
 

@@ -73,7 +73,7 @@ class FrozenMap(Mapping[str, V], Generic[V]):
         """Return a copy with `items` set; existing keys keep their position."""
         return FrozenMap({**self._items, **items})
 
-    def without(self, *keys: str) -> FrozenMap[V]:
+    def without_keys(self, *keys: str) -> FrozenMap[V]:
         """Return a copy without `keys`; unknown keys are ignored."""
         return FrozenMap({key: value for key, value in self._items.items() if key not in keys})
 

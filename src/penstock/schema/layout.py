@@ -176,9 +176,9 @@ class _LayoutBuilder:
         return self.max_nesting - lists - inner - (len(keys) - 1 if keys else 1)
 
     def _table_at(self, row: ValuePath, evidence: Evidence) -> TableEvidence:
-        known = self.layout.tables.get(row)
-        if known is not None:
-            return known
+        table_evidence = self.layout.tables.get(row)
+        if table_evidence is not None:
+            return table_evidence
         parent_row, keys = split_row(row[:-1])
         parent = self._table_at(parent_row, evidence)
         fragments = (*parent.fragments, *map(self.namer.normalize_key, keys))
@@ -219,8 +219,10 @@ class _LayoutBuilder:
 
 
 def _max_nesting(stored: StoredSchema, table: str) -> int:
-    known = stored.tables.get(table)
-    hint: int | None = known.extras.get("x-normalizer", {}).get("max_nesting") if known else None
+    stored_table = stored.tables.get(table)
+    hint: int | None = (
+        stored_table.extras.get("x-normalizer", {}).get("max_nesting") if stored_table else None
+    )
     if hint is not None:
         return hint
     config = stored.normalizers.get("json", {}).get("config") or {}

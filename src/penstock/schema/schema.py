@@ -159,7 +159,7 @@ class Schema:
     def set_schema_contract(self, settings: ContractSettings | None) -> None:
         """Set the contract of tables that have none; None removes it."""
         Contract.from_settings(settings or None)
-        others = FrozenMap(self._current.settings).without("schema_contract")
+        others = FrozenMap(self._current.settings).without_keys("schema_contract")
         contract = {"schema_contract": settings} if settings else {}
         self._replace(replace(self._current, settings=others.with_items(contract)))
 
@@ -192,8 +192,8 @@ class Schema:
         incoming = table if isinstance(table, Table) else Table.from_dict(table)
         if incoming.parent is not None:
             self.get_table(incoming.parent)
-        known = self.tables.get(incoming.name)
-        merged = known.merged(incoming) if known else incoming.with_root_defaults()
+        stored_table = self.tables.get(incoming.name)
+        merged = stored_table.merged(incoming) if stored_table else incoming.with_root_defaults()
         self._replace(with_root_key(self._current.with_tables([merged]), merged.name))
         return merged
 

@@ -98,7 +98,7 @@ class StoredSchema:
 
     def without_tables(self, *names: str) -> StoredSchema:
         """Return a copy without these tables."""
-        return replace(self, tables=FrozenMap(self.tables).without(*names))
+        return replace(self, tables=FrozenMap(self.tables).without_keys(*names))
 
     def with_settings(self, **settings: Any) -> StoredSchema:
         """Return a copy with settings, such as `schema_contract` or `preferred_types`."""

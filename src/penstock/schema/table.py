@@ -108,7 +108,7 @@ class Table:
 
     def without_columns(self, *names: str) -> Table:
         """Return a copy without these columns."""
-        return replace(self, columns=FrozenMap(self.columns).without(*names))
+        return replace(self, columns=FrozenMap(self.columns).without_keys(*names))
 
     def with_extras(self, **extras: Any) -> Table:
         """Return a copy with other keys of the document."""
@@ -116,7 +116,7 @@ class Table:
 
     def without_extras(self, *keys: str) -> Table:
         """Return a copy without these other keys of the document."""
-        return replace(self, extras=FrozenMap(self.extras).without(*keys))
+        return replace(self, extras=FrozenMap(self.extras).without_keys(*keys))
 
     def with_root_defaults(self) -> Table:
         """Return a copy in which a root table has a resource, its own name, and a disposition, `append`.
@@ -159,8 +159,8 @@ class Table:
     def _merged_columns(self, incoming: Mapping[str, Column]) -> dict[str, Column]:
         merged = dict(self.columns)
         for name, column in incoming.items():
-            known = merged.get(name)
-            if known is not None and column.is_complete and not known.is_complete:
+            stored_column = merged.get(name)
+            if stored_column is not None and column.is_complete and not stored_column.is_complete:
                 del merged[name]
-            merged[name] = known.merged(column) if known else column
+            merged[name] = stored_column.merged(column) if stored_column else column
         return merged

@@ -92,26 +92,27 @@ class TableDecision:
     def decide(self, system_columns: Sequence[Column]) -> tuple[Table, Table | None]:
         """Return the table after the batch, and its new and changed columns or None."""
         fields = sorted(self.table_evidence.fields.items(), key=_field_order)
-        named = self.context.namer.column_names((keys for keys, _ in fields), self.stored_columns)
-        self.collisions = named.collisions
+        namer = self.context.namer
+        column_names = namer.column_names((keys for keys, _ in fields), self.stored_columns)
+        self.collisions = column_names.collisions
         # Rows may bring their own id, which is text like the system column.
         ids = {c.name: c for c in system_columns if c.name == ID_COLUMN and c.name not in self.stored_columns}
-        known = {**self.stored_columns, **ids} if ids else self.stored_columns
-        columns = ColumnPlanner(
-            known,
+        stored_columns = {**self.stored_columns, **ids} if ids else self.stored_columns
+        planner = ColumnPlanner(
+            stored_columns,
             self.context.patterns,
             self.context.detections,
             self.context.options,
-            lambda name, kind: self.context.namer.variant_name(name, kind, known, named.names.values()),
+            lambda name, kind: namer.variant_name(name, kind, stored_columns, column_names.names.values()),
         )
-        filters = ColumnFilters(self.table_evidence.table, self.context.tables, self.context.namer.naming)
+        filters = ColumnFilters(self.table_evidence.table, self.context.tables, namer.naming)
         for keys, evidence in fields:
-            name = named.names[keys]
+            name = column_names.names[keys]
             if filters and filters.is_excluded(name):
                 self._set_rule(evidence, Rule(action="exclude", table=self.table_evidence.table, column=name))
             else:
-                self._decide_field(known.get(name), name, evidence, columns)
-        self._record_owners(named.owners)
+                self._decide_field(stored_columns.get(name), name, evidence, planner)
+        self._record_owners(column_names.owners)
         return self._assemble_table(system_columns)
 
     def _decide_field(
@@ -195,8 +196,8 @@ class TableDecision:
         self, evidence: Evidence, column: str, entity: RefusedEntity, mode: EvolutionMode, reason: str
     ) -> Rule:
         key = (evidence.path, evidence.type, column, entity)
-        known = self._refusals.get(key)
-        examples = (known.examples if known else ()) + evidence.examples
+        refusal = self._refusals.get(key)
+        examples = (refusal.examples if refusal else ()) + evidence.examples
         self._refusals[key] = ContractRefusal(
             table=self.table_evidence.table,
             column=column,
@@ -204,8 +205,8 @@ class TableDecision:
             type=evidence.type,
             entity=entity,
             mode=mode,
-            count=evidence.count + (known.count if known else 0),
-            first=min(evidence.first, known.first) if known else evidence.first,
+            count=evidence.count + (refusal.count if refusal else 0),
+            first=min(evidence.first, refusal.first) if refusal else evidence.first,
             reason=reason,
             examples=examples[:MAX_EXAMPLES],
         )
@@ -220,8 +221,8 @@ class TableDecision:
             elif (
                 name in self.stored_columns and self.stored_columns[name].hints.get(SOURCE_PATH_HINT) != path
             ):
-                known = self._changed_columns.get(name, self.stored_columns[name])
-                self._changed_columns[name] = known.with_hints(**{SOURCE_PATH_HINT: path})
+                stored_column = self._changed_columns.get(name, self.stored_columns[name])
+                self._changed_columns[name] = stored_column.with_hints(**{SOURCE_PATH_HINT: path})
 
     def _assemble_table(self, system_columns: Sequence[Column]) -> tuple[Table, Table | None]:
         missing = [
@@ -301,9 +302,9 @@ class ColumnPlanner:
 
     def plan(self, name: str, evidence: Sequence[Evidence], *, may_change: bool = True) -> ColumnPlan:
         """Plan the columns of values, sorted by position, without nulls and flattened objects."""
-        known = self.stored_columns.get(name)
-        if known is not None and known.data_type is not None:
-            return self._plan_stored(known, known.data_type, evidence, may_change=may_change)
+        stored_column = self.stored_columns.get(name)
+        if stored_column is not None and stored_column.data_type is not None:
+            return self._plan_stored(stored_column, stored_column.data_type, evidence, may_change=may_change)
         preferred = self.patterns.preferred_type(name)
         first = next(
             (value for value in evidence if fits_type(value, self._first_type(value, preferred))), None
@@ -315,8 +316,8 @@ class ColumnPlanner:
         if failing and (wider := wider_type(base, evidence, is_stored=False, options=self.options)):
             base, fitting, failing = wider, tuple(evidence), ()
         column = self.patterns.infer_column(name, base)
-        if known is not None:
-            column = column.merged(known)
+        if stored_column is not None:
+            column = column.merged(stored_column)
         placements = tuple(Placement(value, name, base, is_variant=False) for value in fitting)
         plan = self._plan_variants(name, placements, failing)
         return replace(plan, new=((first.first, column), *plan.new))
@@ -374,10 +375,12 @@ class ColumnPlanner:
         placements: list[Placement],
         new: list[tuple[Position, Column]],
     ) -> None:
-        known = self.stored_columns.get(name)
-        if known is not None and known.data_type is not None:
-            fitting, failing = _split_by_fit(evidence, known.data_type)
-            placements.extend(Placement(value, name, known.data_type, is_variant=True) for value in fitting)
+        stored_column = self.stored_columns.get(name)
+        if stored_column is not None and stored_column.data_type is not None:
+            fitting, failing = _split_by_fit(evidence, stored_column.data_type)
+            placements.extend(
+                Placement(value, name, stored_column.data_type, is_variant=True) for value in fitting
+            )
             if failing:
                 # A detector chose the type of this variant, and it does not match these values.
                 self._place_variants(self.variant_name(name, kind), kind, failing, placements, new)

@@ -20,8 +20,8 @@ MIN_ADJUSTED_SCALE: Final = 6
 
 def parse_data_type(name: str) -> DataType:
     """Return a data type by its name or by its name in older schemas."""
-    known = TYPE_ALIASES.get(name, name)
+    data_type = TYPE_ALIASES.get(name, name)
     for candidate in DATA_TYPES:
-        if candidate == known:
+        if candidate == data_type:
             return candidate
     raise UsageError(f"{name!r} is not a data type", hint=f"use one of {', '.join(DATA_TYPES)}")

@@ -212,6 +212,6 @@ def test_a_frozen_map_compares_as_a_dict_and_cannot_be_changed() -> None:
 
     assert frozen == {"b": 2, "a": 1}
     assert frozen != [("a", 1)]
-    assert frozen.with_items({"c": 3}).without("a") == {"b": 2, "c": 3}
+    assert frozen.with_items({"c": 3}).without_keys("a") == {"b": 2, "c": 3}
     with pytest.raises(TypeError):
         cast("Any", frozen)["a"] = 2
