@@ -26,7 +26,7 @@ from penstock.normalize.passthrough import can_pass_through, file_columns
 from penstock.normalize.plan import is_kept_as_json
 from penstock.normalize.quarantine import write_quarantine
 from penstock.normalize.refusals import excluded_rows
-from penstock.normalize.rowids import RowHashSpec, row_hash_spec, typed_hash_input
+from penstock.normalize.row_hashes import RowHashSpec, row_hash_spec, typed_hash_input
 from penstock.normalize.steps import add_row_ids, hash_row_ids, pack_rows
 from penstock.normalize.table_parts import (
     WrittenDataset,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from penstock.normalize.nested_layout import LayoutNode, NestedLayout
     from penstock.normalize.plan import DecidedValue, UncertainValue
-    from penstock.normalize.rowids import RowHashSpec
+    from penstock.normalize.row_hashes import RowHashSpec
     from penstock.package.projection.model import Level
     from penstock.schema.decision import ContractRefusal, Decision
     from penstock.schema.value_path import ValuePath

@@ -16,7 +16,7 @@ from penstock.normalize.profile import RowProfile, profile_rows
 from penstock.normalize.quarantine import write_quarantine
 from penstock.normalize.refusals import excluded_rows
 from penstock.normalize.report import contract_rejects
-from penstock.normalize.rowids import row_hash_spec
+from penstock.normalize.row_hashes import row_hash_spec
 from penstock.normalize.steps import add_row_ids, hash_row_ids, parse_rows
 from penstock.normalize.table_parts import (
     IS_UNEXPECTED,

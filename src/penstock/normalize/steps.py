@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from penstock.normalize.nested_layout import NestedLayout
     from penstock.normalize.refusals import RefusedRows
-    from penstock.normalize.rowids import RowHashSpec
+    from penstock.normalize.row_hashes import RowHashSpec
 
 # Spark's default limit of one text is 20 million characters.
 _OPTIONS: Final = {

@@ -6,7 +6,7 @@ from penstock.interfaces.declared_tables import declared_tables
 from penstock.interfaces.hints import make_hints
 from penstock.normalize.frames import typed_files
 from penstock.normalize.plan import plan_tables
-from penstock.normalize.rowids import RowHashSpec, row_hash_spec, typed_hash_input
+from penstock.normalize.row_hashes import RowHashSpec, row_hash_spec, typed_hash_input
 from penstock.schema import Decision, Schema, decide, gather, naming_convention
 from penstock.schema.inference_options import InferenceOptions
 
