@@ -24,7 +24,7 @@ from penstock.sources.filesystem.listing import list_files
 from penstock.sources.filesystem.location import FolderLocation
 
 if TYPE_CHECKING:
-    from penstock.interfaces.seen_set import SeenSet
+    from penstock.interfaces.run_context import SeenSet
 
 DAYS: Final = 1_000
 NEWEST: Final = date(2026, 11, 17)

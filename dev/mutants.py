@@ -413,14 +413,14 @@ MUTANTS = (
         "redaction.py",
         "        record.msg, record.args = redact(message), None\n",
         "        record.msg, record.args = message, None\n",
-        "tests/unit/config/test_redact.py",
+        "tests/unit/test_redaction.py",
     ),
     unit(
         "secrets are registered for redaction",
         "redaction.py",
         "    _registry.add(str(secret))\n",
         "    str(secret)\n",
-        "tests/unit/config/test_redact.py",
+        "tests/unit/test_redaction.py",
         "tests/unit/config/test_secret.py",
     ),
     unit(

@@ -1804,8 +1804,8 @@ class NeverRaised(PenstockError):
 class PipelineStepFailed(PenstockError):
     """A step of `run`, `extract`, `normalize` or `load` failed with `exception`.
 
-    `step_info` describes the step up to the failure. A pickled copy has no `step_info` and `pipeline`, and
-    its `exception` is None unless it is a `PenstockError`.
+    `step_info` describes the step up to the failure. A copy from another process has no `step_info` and
+    `pipeline`, and its `exception` is None unless it is a `PenstockError`.
     """
 
     code = "pipeline-step-failed"
@@ -1842,7 +1842,7 @@ class PipelineStepFailed(PenstockError):
         return isinstance(self.exception, RetryableError)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Drop the pipeline and foreign exceptions, which may hold a session or fail to pickle."""
+        """Drop the pipeline and foreign exceptions, which may hold a session or not be serializable."""
         exception = self.exception if isinstance(self.exception, PenstockError) else None
         facts = {**self.__dict__, "pipeline": None, "step_info": None, "exception": exception}
         return (_rebuild, (type(self), self.args, facts))

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from penstock.spark.installed import installed_version
 from penstock.spark.jars import cache_folder
-from penstock.spark.presets import PRESETS
+from penstock.spark.presets import PRESETS, installed_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,15 +10,20 @@ from penstock.config.credentials import AwsCredentials, ConnectionStringCredenti
 from penstock.config.explain import Explanation, explain
 from penstock.config.folders import home_folder, pipelines_folder, settings_folder
 from penstock.config.inject import get_fun_spec, resolve_arguments, with_config
-from penstock.config.markers import ConfigValue, config_value, secrets_value
 from penstock.config.providers import ConfigProvider, CustomLoaderDocProvider
-from penstock.config.resolve import resolve_configuration
-from penstock.config.resolved_values import ResolvedValue, ResolvedValues
-from penstock.config.runtime_values import register_provider
-from penstock.config.scope import Scope, enter_scope, in_scope, resource_sections, scope
+from penstock.config.resolution import resolve_configuration
+from penstock.config.scope import (
+    ResolvedValue,
+    ResolvedValues,
+    Scope,
+    enter_scope,
+    in_scope,
+    resource_sections,
+    scope,
+)
 from penstock.config.secret import SecretText, TSecretStrValue, TSecretValue
-from penstock.config.settings import Settings, read_settings
-from penstock.config.signature import FunctionSpec, function_spec
+from penstock.config.settings import Settings, read_settings, register_provider
+from penstock.config.signature import ConfigValue, FunctionSpec, config_value, function_spec, secrets_value
 from penstock.config.specs import (
     BaseConfiguration,
     CredentialsConfiguration,

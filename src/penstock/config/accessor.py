@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from penstock.config.coerce import infer_value
 from penstock.config.explain import explain
-from penstock.config.fields import SpecField
 from penstock.config.lookup import Sections
-from penstock.config.markers import config_value, secrets_value
-from penstock.config.resolution import LookupContext, ResolvedFields, resolve_fields
-from penstock.config.resolve import raise_missing
-from penstock.config.runtime_values import register_provider, write_value
+from penstock.config.resolution import LookupContext, ResolvedFields, raise_missing, resolve_fields
 from penstock.config.secret import SecretMark, as_secret
-from penstock.config.settings import read_settings
+from penstock.config.settings import read_settings, register_provider, write_value
+from penstock.config.signature import config_value, secrets_value
+from penstock.config.specs import SpecField
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.config.explain import Explanation
     from penstock.config.providers import ConfigProvider
-    from penstock.config.runtime_values import SettingsKind
+    from penstock.config.settings import SettingsKind
     from penstock.config.specs import BaseConfiguration
 
 

@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.config.fields import SpecField, spec_fields
 from penstock.config.inject import get_fun_spec
 from penstock.config.lookup import ConfigLocation, Lookup, Sections
-from penstock.config.native_values import parse_native
-from penstock.config.resolution import LookupContext
-from penstock.config.resolve import spec_sections
+from penstock.config.resolution import LookupContext, spec_sections
 from penstock.config.scope import scope
 from penstock.config.settings import read_settings
 from penstock.config.signature import function_spec
-from penstock.config.specs import BaseConfiguration
+from penstock.config.specs import BaseConfiguration, SpecField, parse_native, spec_fields
 from penstock.redaction import MASK, redact
 
 if TYPE_CHECKING:

@@ -7,12 +7,10 @@ import inspect
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from penstock.config.lookup import ConfigLocation, Sections
-from penstock.config.markers import ConfigValue
-from penstock.config.resolution import CALL, LookupContext, resolve_fields
-from penstock.config.resolve import raise_missing
+from penstock.config.resolution import CALL, LookupContext, raise_missing, resolve_fields
 from penstock.config.scope import scope
 from penstock.config.settings import read_settings
-from penstock.config.signature import FunctionSpec, function_spec
+from penstock.config.signature import ConfigValue, FunctionSpec, function_spec
 from penstock.errors import ConfigFieldMissing
 from penstock.redaction import remember_secret
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import os
+import stat
+import threading
+import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.config.folders import settings_folders
 from penstock.config.lookup import Lookup, Sections
 from penstock.config.providers import ConfigProvider, DocumentProvider, EnvironmentProvider
-from penstock.config.runtime_values import extra_providers, runtime_values
-from penstock.config.toml_files import CONFIG_FILE, SECRETS_FILE, merge_trees, read_files
+from penstock.errors import ConfigProviderFailed, UsageError
+from penstock.redaction import logger
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 
 MOUNTED_SECRETS = Path("/run/secrets")
 
@@ -68,3 +78,124 @@ def read_settings(project: Path | None = None) -> Settings:
         secrets_folder=MOUNTED_SECRETS,
         extra_providers=extra_providers(),
     )
+
+
+SECRETS_FILE: Final = "secrets.toml"
+CONFIG_FILE: Final = "config.toml"
+
+_log = logger(__name__)
+_warned: set[Path] = set()
+
+
+def read_files(name: str, folders: tuple[Path, ...]) -> dict[str, Any]:
+    """The file of this name in each folder, the later ones laid over the earlier ones."""
+    found: dict[str, Any] = {}
+    for folder in folders:
+        found = merge_trees(found, _read(folder / name))
+    return found
+
+
+def merge_trees(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+    """Both trees in one; where both have a value, the one above counts.
+
+    >>> merge_trees({"a": {"x": 1, "y": 1}}, {"a": {"y": 2}})
+    {'a': {'x': 1, 'y': 2}}
+    """
+    merged = dict(base)
+    for key, value in override.items():
+        under = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(under, Mapping):
+            merged[key] = merge_trees(under, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        facts = path.stat()
+    except OSError:
+        return {}
+    if not stat.S_ISREG(facts.st_mode):
+        return {}
+    if path.name == SECRETS_FILE and os.name == "posix" and facts.st_mode & stat.S_IROTH:
+        _warn_world_readable(path)
+    return _parse(path, (facts.st_mtime_ns, facts.st_size, facts.st_ino))
+
+
+def _warn_world_readable(path: Path) -> None:
+    if path not in _warned:
+        _warned.add(path)
+        _log.warning("%s can be read by everybody on this machine: chmod 600 %s", path, path)
+
+
+@lru_cache(maxsize=32)
+def _parse(path: Path, version: tuple[int, ...]) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} is not valid TOML: {error}", hint="correct the file", path=str(path)
+        ) from error
+
+
+ENTRY_POINT_GROUP = "penstock.config_providers"
+SettingsKind = Literal["config", "secrets"]
+
+_lock = threading.Lock()
+_runtime_values: dict[SettingsKind, dict[str, Any]] = {"config": {}, "secrets": {}}
+_registered_providers: list[ConfigProvider] = []
+
+
+def write_value(kind: SettingsKind, path: str, value: Any) -> None:
+    """Set a value for this process, as if it stood in the file of that kind."""
+    *sections, key = path.split(".")
+    with _lock:
+        tree = _runtime_values[kind]
+        for section in sections:
+            below = tree.get(section)
+            tree[section] = tree = below if isinstance(below, dict) else {}
+        tree[key] = value
+
+
+def runtime_values(kind: SettingsKind) -> dict[str, Any]:
+    """Everything that was written, as a tree."""
+    with _lock:
+        return deepcopy(_runtime_values[kind])
+
+
+def register_provider(provider: ConfigProvider) -> None:
+    """Ask this provider too, after all others. A second one of the same name takes the place of the first."""
+    with _lock:
+        _registered_providers[:] = [
+            *(one for one in _registered_providers if one.name != provider.name),
+            provider,
+        ]
+
+
+def extra_providers() -> tuple[ConfigProvider, ...]:
+    """Providers besides the environment and the files: installed ones by name, then registered ones."""
+    with _lock:
+        registered = tuple(_registered_providers)
+    return (*_entry_point_providers(), *registered)
+
+
+@cache
+def _entry_point_providers() -> tuple[ConfigProvider, ...]:
+    return tuple(
+        _load_provider(found)
+        for found in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda one: one.name)
+    )
+
+
+def _load_provider(entry_point: EntryPoint) -> ConfigProvider:
+    try:
+        made = entry_point.load()
+        provider = made() if callable(made) else made
+    except Exception as error:
+        raise ConfigProviderFailed(provider=entry_point.name, reason=type(error).__name__) from error
+    if not isinstance(provider, ConfigProvider):
+        raise ConfigProviderFailed(
+            provider=entry_point.name, reason=f"{entry_point.value} is not a ConfigProvider"
+        )
+    return provider

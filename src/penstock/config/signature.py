@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_origin, ge
 
 from pydantic import BaseModel
 
-from penstock.config.fields import SpecField, spec_fields
-from penstock.config.markers import ConfigValue
 from penstock.config.secret import SecretMark
+from penstock.config.specs import SpecField, spec_fields
 from penstock.config.type_hints import is_optional, union_members
 from penstock.errors import UsageError
 
@@ -19,6 +18,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock.config.specs import BaseConfiguration
+
+
+class ConfigValue:
+    """The default of an argument that comes from configuration."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def secret(self) -> bool:
+        """Whether the argument is a secret."""
+        return self._name == "secrets"
+
+    def __repr__(self) -> str:
+        return f"penstock.{self._name}.value"
+
+    def __copy__(self) -> ConfigValue:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> ConfigValue:
+        return self
+
+    def __reduce__(self) -> str:
+        return f"{'secrets' if self.secret else 'config'}_value"
+
+
+config_value: Final[Any] = ConfigValue("config")
+"""`def github(org: str = config_value)`: the argument is looked for in every provider."""
+
+secrets_value: Final[Any] = ConfigValue("secrets")
+"""`def github(token: str = secrets_value)`: the argument is a secret, looked for where secrets may be."""
+
 
 # Types that a value from a file or a variable can have. Other arguments are left to the caller.
 _CONFIGURABLE_TYPES: Final = (str, int, float, bool, bytes, list, dict, tuple, set, frozenset, BaseModel)
@@ -51,7 +84,7 @@ def function_spec(
     default may be found, if `include_defaults`. One without default is the caller's. With `spec` its fields
     are what configuration fills, besides the marked arguments.
 
-    >>> from penstock.config.markers import secrets_value
+    >>> from penstock.config.signature import secrets_value
     >>> def github(repository, token: str = secrets_value, pages=10): ...
     >>> [(field.name, field.required, field.secret) for field in function_spec(github).fields]
     [('token', True, True), ('pages', False, False)]

@@ -2,18 +2,63 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from types import new_class
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, dataclass_transform, get_origin, overload
 
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import PydanticUndefined
 
-from penstock.config.native_values import parse_native
 from penstock.config.secret import MaskedValue
-from penstock.config.type_hints import is_secret
+from penstock.config.type_hints import is_optional, is_secret, member_subclasses, union_members
 from penstock.redaction import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pydantic.fields import FieldInfo
+
+
+def parse_native(spec: type[BaseModel], native: Any) -> Mapping[str, Any]:
+    """The fields that `native` says; ValueError where it says nothing that the spec understands.
+
+    >>> class Api(BaseModel):
+    ...     pages: int = 10
+    >>> parse_native(Api, '{"pages": 3}'), parse_native(Api, None)
+    ({'pages': 3}, {})
+    """
+    if native is None:
+        return {}
+    if isinstance(native, BaseModel):
+        return {name: getattr(native, name) for name in native.model_fields_set}
+    found = _as_mapping(native)
+    if found is not None:
+        return found
+    if not hasattr(spec, "parse_native_representation"):
+        raise ValueError("it is not an object")
+    before = {name: _field_default(info) for name, info in spec.model_fields.items()}
+    part: Any = spec.model_construct(**before)
+    part.parse_native_representation(native)
+    return {name: value for name, value in part.__dict__.items() if value != before.get(name)}
+
+
+def _as_mapping(native: Any) -> Mapping[str, Any] | None:
+    if isinstance(native, Mapping):
+        return native
+    if isinstance(native, str) and native.lstrip().startswith("{"):
+        with suppress(ValueError):
+            read = json.loads(native)
+            return read if isinstance(read, dict) else None
+    return None
+
+
+def _field_default(info: FieldInfo) -> Any:
+    default = info.get_default(call_default_factory=True)
+    return None if default is PydanticUndefined else default
+
 
 T = TypeVar("T", bound=type)
 
@@ -130,3 +175,66 @@ def _as_spec(cls: type) -> type[BaseConfiguration]:
         cls.__name__, (*bases, BaseConfiguration), exec_body=lambda body: body.update(space)
     )
     return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecField:
+    """A value to look for: its name, its type, and what holds where none is found."""
+
+    name: str
+    hint: Any
+    default: Any = None
+    required: bool = False
+    is_looked_up: bool = True
+    """Whether providers are asked at all."""
+
+    @property
+    def secret(self) -> bool:
+        """Whether the value is a secret."""
+        return is_secret(self.hint)
+
+    @property
+    def specs(self) -> tuple[type[BaseConfiguration], ...]:
+        """The specs that the value may be of, in the order of preference."""
+        return member_subclasses(self.hint, BaseConfiguration)
+
+    @property
+    def accepts_tables(self) -> bool:
+        """Whether a whole section of a file can be the value."""
+        return any(arm is Any or _accepts_table(arm) for arm in union_members(self.hint))
+
+
+def spec_fields(spec: type[BaseConfiguration]) -> tuple[SpecField, ...]:
+    """The fields of a spec, in their order.
+
+    >>> class Api(BaseConfiguration):
+    ...     url: str = None
+    ...     pages: int = 10
+    >>> [(field.name, field.required) for field in spec_fields(Api)]
+    [('url', True), ('pages', False)]
+    """
+    return tuple(_field(name, info) for name, info in spec.model_fields.items())
+
+
+def _field(name: str, info: FieldInfo) -> SpecField:
+    hint = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+    default = info.get_default(call_default_factory=True)
+    nothing = default is PydanticUndefined or default is None
+    return SpecField(
+        name=name,
+        hint=hint,
+        default=None if nothing else default,
+        required=nothing and not is_optional(info.annotation),
+        is_looked_up=not _is_not_resolved(info.metadata),
+    )
+
+
+def _is_not_resolved(metadata: Iterable[Any]) -> bool:
+    return any(isinstance(mark, NotResolved) or mark is NotResolved for mark in metadata)
+
+
+def _accepts_table(member: Any) -> bool:
+    kind = get_origin(member) or member
+    if not isinstance(kind, type):
+        return False
+    return issubclass(kind, Mapping) or hasattr(kind, "__annotations__") or hasattr(kind, "model_fields")

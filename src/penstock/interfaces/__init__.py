@@ -13,14 +13,30 @@ from penstock.interfaces.capabilities import (
     TLoaderReplaceStrategy,
     TTableFormat,
 )
-from penstock.interfaces.client import JobClientBase
+from penstock.interfaces.client import (
+    JobClientBase,
+    TableCommit,
+    WithLedger,
+    WithPackageStorage,
+    WithStagingDataset,
+    WithStateSync,
+    WithTableDrop,
+    WithTableVersions,
+    WithUndo,
+)
 from penstock.interfaces.configuration import (
     DestinationClientConfiguration,
     DestinationClientDwhConfiguration,
     DestinationClientDwhWithStagingConfiguration,
     DestinationClientStagingConfiguration,
 )
-from penstock.interfaces.destination import Destination
+from penstock.interfaces.destination import (
+    Destination,
+    DestinationReference,
+    configured,
+    destination_names,
+    find_destination,
+)
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.interfaces.ledger import (
     CommitRecord,
@@ -31,20 +47,8 @@ from penstock.interfaces.ledger import (
     StorageSchemaInfo,
 )
 from penstock.interfaces.loadjob import AppliedJob, FollowupJob, LoadJob, LoadMark, NewLoadJob, TLoadJobState
-from penstock.interfaces.reference import DestinationReference, configured
 from penstock.interfaces.refresh import RENEW, Refresh, Renewal, TRefreshMode, check_refresh, renewal_of
-from penstock.interfaces.registry import destination_names, find_destination
 from penstock.interfaces.source import Flow, ItemStep, Limit, Stream
-from penstock.interfaces.traits import (
-    TableCommit,
-    WithLedger,
-    WithPackageStorage,
-    WithStagingDataset,
-    WithStateSync,
-    WithTableDrop,
-    WithTableVersions,
-    WithUndo,
-)
 
 __all__ = [
     "RENEW",

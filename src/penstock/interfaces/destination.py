@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from penstock.config import resolve_configuration
-from penstock.interfaces.reference import SECTION
-from penstock.interfaces.registry import find_destination
+from penstock.config import config_value, read_settings, resolve_configuration
+from penstock.errors import InvalidDestinationReference, UnknownDestination
+from penstock.interfaces.configuration import DestinationClientConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,9 +18,65 @@ if TYPE_CHECKING:
     from penstock.config import Settings
     from penstock.interfaces.capabilities import DestinationCapabilitiesContext
     from penstock.interfaces.client import JobClientBase
-    from penstock.interfaces.configuration import DestinationClientConfiguration
-    from penstock.interfaces.reference import DestinationReference
     from penstock.schema import Schema
+
+
+Configuration = TypeVar("Configuration", bound=DestinationClientConfiguration)
+SECTION = "destination"
+
+
+@runtime_checkable
+class DestinationReference(Protocol):
+    """A destination as it is registered: an object, or a module, with these functions."""
+
+    def capabilities(self) -> DestinationCapabilitiesContext:
+        """What the destination can do: job files, dispositions, lengths of names, escape functions."""
+
+    def client(
+        self,
+        schema: Schema,
+        initial_config: DestinationClientConfiguration = config_value,
+        *,
+        spark: SparkSession | None = None,
+    ) -> JobClientBase:
+        """A client for a schema; it may use the session as long as it is open.
+
+        Without a configuration one is made from the settings (`configured`).
+        """
+
+    def spec(self) -> type[DestinationClientConfiguration]:
+        """The class of its settings, credentials included."""
+
+
+def configured(spec: type[Configuration], initial_config: Any) -> Configuration:
+    """The configuration that was given, or one made from the settings in `[destination.<name>]`."""
+    if isinstance(initial_config, spec):
+        return initial_config
+    name = spec.model_fields["destination_name"].default
+    sections = (SECTION, name) if name else (SECTION,)
+    return resolve_configuration(spec, settings=read_settings(), sections=sections)
+
+
+ENTRY_POINT_GROUP = "penstock.destinations"
+
+
+def destination_names() -> tuple[str, ...]:
+    """The names that `destination=` understands on this machine."""
+    return tuple(sorted(entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)))
+
+
+def find_destination(name: str) -> DestinationReference:
+    """Load what is registered under a name.
+
+    >>> find_destination("delta").spec().__name__
+    'DeltaConfiguration'
+    """
+    for entry in entry_points(group=ENTRY_POINT_GROUP, name=name):
+        reference = entry.load()
+        if not isinstance(reference, DestinationReference):
+            raise InvalidDestinationReference(name=name, found=f"a {type(reference).__name__}")
+        return reference
+    raise UnknownDestination(name=name, known=destination_names())
 
 
 @dataclass(frozen=True, slots=True)

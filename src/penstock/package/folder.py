@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from penstock.package.local_files import DirEntry
 
-# As in `penstock.spark.folders`.
+# As in `penstock.spark.paths`.
 _LANE_DIGITS: Final = 15
 _LANE_COUNT: Final = 2
 
@@ -68,7 +68,7 @@ class DataFolder:
 
 
 def _digest(files: Iterable[DirEntry]) -> str:
-    """Return the digest that `penstock.spark.folders` computes for the same files, in any order."""
+    """Return the digest that `penstock.spark.paths` computes for the same files, in any order."""
     sums = [0] * _LANE_COUNT
     for file in files:
         digits = hashlib.sha256(f"{file.name}/{file.size}".encode()).hexdigest()

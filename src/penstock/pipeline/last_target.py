@@ -15,7 +15,7 @@ from penstock.config import (
 )
 from penstock.errors import UsageError
 from penstock.interfaces import Destination
-from penstock.interfaces.reference import SECTION
+from penstock.interfaces.destination import SECTION
 from penstock.spark.paths import local_path
 
 if TYPE_CHECKING:

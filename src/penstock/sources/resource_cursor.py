@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin, get_type_hints
 
 from penstock.config import ConfigValue, resource_sections, scope
-from penstock.config.fields import SpecField
 from penstock.config.lookup import Sections
 from penstock.config.resolution import LookupContext, resolve_fields
+from penstock.config.specs import SpecField
 from penstock.config.type_hints import is_optional, union_members
 from penstock.errors import ConfigFieldMissing, ResourceUnbound, UsageError
 from penstock.interfaces.cursor_options import CursorOptions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -185,3 +186,17 @@ def start_conf(spark_version: str, needs: Iterable[str]) -> dict[str, str]:
     for found in presets:
         conf |= {**found.initial_conf, **found.session_conf}
     return conf
+
+
+# The whole of Spark, or the small client of Spark Connect.
+_PACKAGES = ("pyspark", "pyspark-client")
+
+
+def installed_version() -> str | None:
+    """The version of the installed package; None when there is none."""
+    for name in _PACKAGES:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None

@@ -15,10 +15,16 @@ from pyspark.sql import SparkSession
 
 from penstock.config import home_folder
 from penstock.errors import JarNotVerified, SessionLacksConf, SparkNotAvailable
-from penstock.spark.installed import installed_version
 from penstock.spark.jars import cache_jars, jar_conf
 from penstock.spark.paths import spark_path
-from penstock.spark.presets import ESCAPED_LITERALS, LOCAL_START_CONF, SQL_TEXT_CONF, preset, start_conf
+from penstock.spark.presets import (
+    ESCAPED_LITERALS,
+    LOCAL_START_CONF,
+    SQL_TEXT_CONF,
+    installed_version,
+    preset,
+    start_conf,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

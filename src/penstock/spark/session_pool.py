@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -12,7 +14,6 @@ from pyspark.errors import PySparkException
 from penstock.config import logger, redact
 from penstock.errors import SessionChangesText
 from penstock.spark.presets import LOCAL_CONF, OWN_CONF, SQL_TEXT_CONF, preset
-from penstock.spark.session_cache import SESSION_CACHE, PooledSession
 from penstock.spark.sqltext import check_text_conf
 
 if TYPE_CHECKING:
@@ -21,8 +22,61 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.spark.session import UserSession
-    from penstock.spark.session_cache import ConfKey
     from penstock.spark.watch import SparkWatch
+
+
+_MAX_SESSIONS: Final = 8
+ConfKey = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class PooledSession:
+    """A session, what it was told when it was made, and what it refused. Settings may be secret."""
+
+    spark: SparkSession
+    key: ConfKey = field(repr=False)
+    conf: Mapping[str, str] = field(repr=False)
+    notes: tuple[str, ...]
+
+
+class SessionCache:
+    """Sessions that nobody works in; the one that waits longest goes first, and all go with their Spark."""
+
+    def __init__(self, max_sessions: int = _MAX_SESSIONS) -> None:
+        self._idle: deque[PooledSession] = deque(maxlen=max_sessions)
+        self._app_id = ""
+        self._lock = threading.Lock()
+
+    def pop(self, key: ConfKey, *, app_id: str) -> PooledSession | None:
+        """One that was told the same, if there is one; `of` is the id of the Spark that runs."""
+        with self._lock:
+            self._clear_if_new_app(app_id)
+            found = next((one for one in reversed(self._idle) if one.key == key), None)
+            if found is not None:
+                self._idle.remove(found)
+            return found
+
+    def put(self, session: PooledSession, *, app_id: str) -> None:
+        """Let one wait, with the settings that it had when it was made."""
+        now = session.spark.conf.getAll
+        for name in now.keys() - session.conf.keys():
+            session.spark.conf.unset(name)
+        for name, value in session.conf.items():
+            if now.get(name) != value:
+                session.spark.conf.set(name, value)
+        with self._lock:
+            self._clear_if_new_app(app_id)
+            self._idle.append(session)
+
+    def _clear_if_new_app(self, app_id: str) -> None:
+        """A process has one Spark at a time: sessions of an earlier one are of no use."""
+        if self._app_id != app_id:
+            self._idle.clear()
+            self._app_id = app_id
+
+
+SESSION_CACHE: Final = SessionCache()
+
 
 LOG = logger("penstock.spark")
 # Marks that the user's own jobs put on their commits must not be on ours, nor may these go to a branch.

@@ -19,8 +19,7 @@ from penstock.errors import (
     StorageFull,
     StorageNotReachable,
 )
-from penstock.spark.installed import installed_version
-from penstock.spark.presets import preset
+from penstock.spark.presets import installed_version, preset
 from penstock.spark.s3 import S3_PRESET
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ Touches: pipeline, sources, interfaces, errors.
 """
 
 from penstock.testing.bench import Bench
-from penstock.testing.documents import documents
-from penstock.testing.rows import nested_rows
+from penstock.testing.documents import documents, nested_rows
 from penstock.testing.suite import Case, Gap, destination_suite, gap
 
 __all__ = ["Bench", "Case", "Gap", "destination_suite", "documents", "gap", "nested_rows"]

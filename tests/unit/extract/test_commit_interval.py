@@ -16,8 +16,7 @@ from penstock.errors import ResourceFailed, UsageError
 from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.plan import Workload
 from penstock.extract.run import Extractor, ExtractResult
-from penstock.interfaces.run_context import current_context
-from penstock.interfaces.seen_set import item_digest
+from penstock.interfaces.run_context import current_context, item_digest
 from penstock.package import Packages, package_context
 from penstock.schema import naming_convention
 from penstock.sources import flows_of

@@ -16,7 +16,7 @@ import penstock
 from penstock import interfaces, schema
 from penstock.config import BaseConfiguration, config_value, configspec
 from penstock.errors import LoadClientTerminalException, LoadClientTransientException
-from penstock.interfaces.traits import WithStateSync
+from penstock.interfaces.client import WithStateSync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

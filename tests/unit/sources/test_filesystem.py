@@ -18,7 +18,7 @@ import penstock
 from penstock.errors import FileNotReadable, UsageError
 from penstock.extract.cursor.boundary_files import BoundaryFiles, referenced_files
 from penstock.extract.cursor.cursors import Cursors
-from penstock.interfaces.seen_set import item_digest
+from penstock.interfaces.run_context import item_digest
 from penstock.package import FileStorage, Packages
 from penstock.sources.filesystem import files, filesystem, read_csv
 from penstock.sources.filesystem.csv_options import CsvOptions

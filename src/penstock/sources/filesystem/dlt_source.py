@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import AwsCredentials, config_value
 from penstock.errors import UsageError
-from penstock.interfaces.run_context import current_context
-from penstock.interfaces.seen_set import item_digest
+from penstock.interfaces.run_context import current_context, item_digest
 from penstock.sources.decorators import resource, source, transformer
 from penstock.sources.filesystem.csv_options import CsvOptions
 from penstock.sources.filesystem.frames import SourceFileReader

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import AwsCredentials, config_value
 from penstock.errors import NotDuringRun
-from penstock.interfaces.run_context import current_context
-from penstock.interfaces.seen_set import item_digest
+from penstock.interfaces.run_context import current_context, item_digest
 from penstock.sources.decorators import resource
 from penstock.sources.filesystem.csv_options import CsvOptions
 from penstock.sources.filesystem.day_window import DayWindow, NewestDay, whole_days
@@ -26,7 +25,7 @@ from penstock.sources.state import resource_state
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from penstock.interfaces.seen_set import SeenSet
+    from penstock.interfaces.run_context import SeenSet
     from penstock.sources.filesystem.items import ListedFile
 
 __source_name__ = "filesystem"

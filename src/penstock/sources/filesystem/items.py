@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict
 
-from penstock.interfaces.seen_set import item_digest
+from penstock.interfaces.run_context import item_digest
 
 if TYPE_CHECKING:
     from penstock.sources.filesystem.location import FolderLocation

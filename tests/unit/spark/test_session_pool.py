@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from penstock.spark.session_cache import ConfKey, PooledSession, SessionCache
+from penstock.spark.session_pool import ConfKey, PooledSession, SessionCache
 
 
 class Conf(dict[str, str]):
