@@ -116,12 +116,12 @@ def counts(info: LoadInfo) -> dict[str, int | None]:
     return {table.table: table.rows for package in info.packages for table in package.tables}
 
 
-def test_a_strangers_destination_is_found_by_its_entry_point(site: Path) -> None:
+def test_a_third_party_destination_is_found_by_its_entry_point(site: Path) -> None:
     assert "example" in destination_names()
     assert penstock.pipeline("quick", destination="example").destination is not None
 
 
-def test_nested_rows_arrive_and_the_load_is_complete_in_the_destination_and_in_the_ledger(
+def test_nested_rows_are_loaded_and_the_load_is_complete_in_the_destination_and_in_the_ledger(
     example: Example,
 ) -> None:
     info = example.run(ROWS)
@@ -138,12 +138,12 @@ def test_nested_rows_arrive_and_the_load_is_complete_in_the_destination_and_in_t
     assert str(info).splitlines()[1] == f"into example dataset 'Demo' at {example.folder}"
 
 
-def test_a_destination_that_gives_no_tables_back_says_so(example: Example) -> None:
+def test_reading_from_a_destination_without_table_versions_is_refused(example: Example) -> None:
     with pytest.raises(UsageError, match="penstock cannot read tables of the example destination"):
         print(example.pipeline().dataset().tables)  # noqa: T201 - reading is what fails
 
 
-def test_the_package_keeps_what_the_destination_has_really_changed(example: Example) -> None:
+def test_the_package_stores_the_schema_changes_that_the_destination_applied(example: Example) -> None:
     first = example.run([{"id": 1}])
     second = example.run([{"id": 2, "late": True}])
 
@@ -159,7 +159,7 @@ def test_the_package_keeps_what_the_destination_has_really_changed(example: Exam
 
 
 @pytest.mark.parametrize("kind", ["transient", "late"])
-def test_a_job_that_is_refused_for_now_is_tried_again_and_lands_once(example: Example, kind: str) -> None:
+def test_a_transient_failure_is_retried_and_loaded_once(example: Example, kind: str) -> None:
     example.tell(**{kind: {"items": 2, "items__tags": 1}})
 
     info = example.run(ROWS)
@@ -172,7 +172,7 @@ def test_a_job_that_is_refused_for_now_is_tried_again_and_lands_once(example: Ex
     assert {job.name.table_name: job.name.retry_count for job in jobs} == {"items": 2, "items__tags": 1}
 
 
-def test_after_five_tries_the_run_stops_and_the_next_one_goes_on(example: Example) -> None:
+def test_after_five_attempts_the_run_stops_and_the_next_one_resumes(example: Example) -> None:
     example.tell(transient={"items": 7})
 
     with step_raises(LoadClientJobRetry, step="load") as caught:
@@ -187,7 +187,7 @@ def test_after_five_tries_the_run_stops_and_the_next_one_goes_on(example: Exampl
     assert example.values("items__tags", "value") == ["x", "y"]
 
 
-def test_a_failed_job_keeps_the_whole_load_back_until_its_cause_is_mended(example: Example) -> None:
+def test_a_failed_job_blocks_the_load_until_its_cause_is_fixed(example: Example) -> None:
     example.tell(terminal=["items__tags"])
 
     with step_raises(LoadClientJobFailed, match="items__tags is closed", step="load") as caught:
@@ -204,7 +204,7 @@ def test_a_failed_job_keeps_the_whole_load_back_until_its_cause_is_mended(exampl
     assert example.values("items__tags", "value") == ["x", "y"]
 
 
-def test_a_failed_chain_can_be_left_out_whole_while_the_rest_is_loaded(
+def test_a_failed_chain_can_be_left_out_while_the_others_are_loaded(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
@@ -229,7 +229,7 @@ def test_a_failed_chain_can_be_left_out_whole_while_the_rest_is_loaded(
     assert package.store.exists("data"), "the rows of failed jobs are kept"
 
 
-def test_replace_goes_through_staging_and_is_published_by_a_job_that_follows_the_chain(
+def test_a_replace_is_staged_and_published_by_a_follow_up_job_of_the_chain(
     example: Example,
 ) -> None:
     example.run(ROWS, "replace")
@@ -253,7 +253,7 @@ def test_merge_replaces_rows_with_the_same_key_and_their_children(example: Examp
     assert example.values("items__tags", "value") == ["z"]
 
 
-def test_a_failed_job_before_publishing_leaves_the_tables_as_they_were(
+def test_a_failed_job_before_publishing_leaves_the_tables_unchanged(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     example.run(ROWS, "replace")
@@ -283,7 +283,7 @@ def test_a_failed_job_before_publishing_leaves_the_tables_as_they_were(
         ),
     ],
 )
-def test_a_process_killed_while_a_job_runs_is_followed_by_one_that_doubles_nothing(
+def test_a_process_killed_during_a_job_is_followed_by_one_that_duplicates_nothing(
     example: Example, told: dict[str, str], seen: str
 ) -> None:
     example.tell(**told)
@@ -303,7 +303,7 @@ def test_a_process_killed_while_a_job_runs_is_followed_by_one_that_doubles_nothi
 
 
 @pytest.mark.at_length
-def test_a_process_killed_while_it_publishes_is_followed_by_one_that_publishes_once(
+def test_a_process_killed_during_publishing_is_followed_by_one_that_publishes_once(
     example: Example,
 ) -> None:
     example.tell(hang="items.sql")
@@ -319,9 +319,7 @@ def test_a_process_killed_while_it_publishes_is_followed_by_one_that_publishes_o
     assert jobs == [("completed",)], "the job that was under way is the one that is finished"
 
 
-def test_a_fresh_machine_goes_on_with_what_the_destination_remembers(
-    example: Example, tmp_path: Path
-) -> None:
+def test_a_new_machine_continues_with_the_state_of_the_destination(example: Example, tmp_path: Path) -> None:
     example.run([{"id": 1}])
 
     elsewhere = example.pipeline(tmp_path / "another machine")

@@ -40,7 +40,7 @@ def columns(client: Any, table: str) -> list[str]:
         return [row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')]
 
 
-def test_storage_is_made_and_removed_with_all_that_is_in_it(make: Any, tmp_path: Path) -> None:
+def test_storage_is_created_and_dropped_with_its_content(make: Any, tmp_path: Path) -> None:
     with make(schema_of("id")) as client:
         before = client.is_storage_initialized()
         client.initialize_storage()
@@ -52,7 +52,7 @@ def test_storage_is_made_and_removed_with_all_that_is_in_it(make: Any, tmp_path:
     assert list((tmp_path / "files").iterdir()) == []
 
 
-def test_tables_are_emptied_when_that_is_asked_for(make: Any) -> None:
+def test_the_given_tables_are_truncated(make: Any) -> None:
     with make(schema_of("id")) as client:
         client.initialize_storage()
         client.update_stored_schema()
@@ -70,7 +70,7 @@ def test_tables_are_emptied_when_that_is_asked_for(make: Any) -> None:
     assert left == [0, 1]
 
 
-def test_only_the_listed_tables_are_updated_and_what_was_changed_is_given_back(make: Any) -> None:
+def test_only_the_given_tables_are_updated_and_the_changes_are_returned(make: Any) -> None:
     with make(schema_of("id")) as client:
         client.initialize_storage()
 
@@ -81,7 +81,7 @@ def test_only_the_listed_tables_are_updated_and_what_was_changed_is_given_back(m
         assert columns(client, "others") == []
 
 
-def test_what_is_expected_to_change_is_not_taken_for_what_is_missing(make: Any) -> None:
+def test_an_expected_update_does_not_replace_the_inspection_of_tables(make: Any) -> None:
     with make(schema_of("id", "late")) as client:
         client.initialize_storage()
         with client.transaction() as connection:
@@ -102,7 +102,7 @@ def test_names_that_are_too_long_are_refused(make: Any) -> None:
             client.update_stored_schema()
 
 
-def test_methods_work_on_the_staging_dataset_inside_the_block_and_only_there(make: Any) -> None:
+def test_methods_use_the_staging_dataset_only_inside_the_block(make: Any) -> None:
     with make(schema_of("id")) as client:
         client.initialize_storage()
 
@@ -117,7 +117,7 @@ def test_methods_work_on_the_staging_dataset_inside_the_block_and_only_there(mak
         assert client.get_stage_dispositions() == ["replace", "merge"]
 
 
-def test_the_newest_schema_is_given_back(make: Any) -> None:
+def test_the_newest_schema_is_returned(make: Any) -> None:
     for schema in (schema_of("id"), schema_of("id", name="crm"), schema_of("id", "late")):
         with make(schema) as client:
             client.initialize_storage()
@@ -133,14 +133,14 @@ def test_the_newest_schema_is_given_back(make: Any) -> None:
     assert nothing is None
 
 
-def test_a_job_that_nobody_has_started_cannot_be_restored(make: Any) -> None:
+def test_a_job_that_was_never_started_cannot_be_restored(make: Any) -> None:
     with make(schema_of("id")) as client:
         client.initialize_storage()
         with pytest.raises(LoadClientTransientException, match="nobody has heard of"):
             client.restore_file_load("somewhere/items.x.0.reference")
 
 
-def test_nested_tables_are_prepared_with_what_their_root_says(make: Any) -> None:
+def test_nested_tables_are_prepared_with_the_hints_of_their_root(make: Any) -> None:
     schema = schema_of("id")
     merged = Table(name="items", write_disposition="merge", extras={"x-merge-strategy": "upsert"})
     schema.update_table(merged)

@@ -156,7 +156,7 @@ def test_plain_files(case: Case, spark: SparkSession, location: str, tmp_path: P
 
 
 @pytest.mark.parametrize("case", params("stranger", STRANGER))
-def test_a_strangers_destination(
+def test_a_third_party_destination(
     case: Case, site: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = tmp_path / "files"

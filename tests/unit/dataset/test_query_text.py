@@ -33,19 +33,21 @@ NAMES = st.text(alphabet="abcdefgh_", min_size=1, max_size=8)
         ("SELECT %s, /* %s */ %s", [1, 2], "SELECT :value_0, /* %s */ :value_1"),
     ],
 )
-def test_a_marker_becomes_a_place_unless_it_is_quoted(text: str, values: list[Any], expected: str) -> None:
+def test_a_placeholder_is_substituted_unless_it_is_quoted(
+    text: str, values: list[Any], expected: str
+) -> None:
     found = bind_values(text, values)
 
     assert (found.text, list(found.values.values())) == (expected, values)
 
 
-def test_values_by_name_are_bound_by_name() -> None:
+def test_named_values_are_bound_by_name() -> None:
     found = bind_values("SELECT %(a)s, %(b)s, %(a)s", named={"a": 1, "b": "x", "more": 2})
 
     assert (found.text, found.values) == ("SELECT :a, :b, :a", {"a": 1, "b": "x", "more": 2})
 
 
-def test_values_of_a_query_come_out_of_a_frame() -> None:
+def test_values_of_a_query_are_read_from_a_frame() -> None:
     found = bind_values(escape_braces("SELECT '{x}', %s"), ["y"], placeholder=frame_placeholder)
 
     assert found.text.format(values="v") == "SELECT '{x}', (SELECT `value_0` FROM v)"
@@ -62,18 +64,20 @@ def test_values_of_a_query_come_out_of_a_frame() -> None:
         ("SELECT %s, %(b)s", [1], {"b": 1}),
     ],
 )
-def test_values_that_do_not_fit_are_refused(text: str, values: list[Any], named: dict[str, Any]) -> None:
+def test_values_that_do_not_match_the_placeholders_are_refused(
+    text: str, values: list[Any], named: dict[str, Any]
+) -> None:
     with pytest.raises(UsageError):
         bind_values(text, values, named)
 
 
 @given(st.text(alphabet="%sab'\"` ()-/*?", max_size=30))
-def test_without_values_a_text_stays_as_it_is(text: str) -> None:
+def test_a_text_without_values_is_unchanged(text: str) -> None:
     assert bind_values(text).text == text
 
 
 @given(st.lists(st.one_of(st.integers(), st.text()), min_size=1, max_size=5))
-def test_a_value_never_stands_in_the_text(values: list[Any]) -> None:
+def test_a_value_is_never_part_of_the_text(values: list[Any]) -> None:
     text = " AND ".join(["x = %s"] * len(values))
 
     found = bind_values(text, values)
@@ -105,12 +109,12 @@ def test_every_table_that_a_query_reads_is_found(names: list[str], data: st.Data
         ("SELECT items.demo FROM items", "SELECT items.demo FROM items"),
     ],
 )
-def test_the_name_of_the_dataset_is_taken_from_its_tables_only(text: str, expected: str) -> None:
+def test_the_dataset_name_is_removed_from_its_tables_only(text: str, expected: str) -> None:
     assert without_dataset_name(text, "demo", ["items"]) == expected
 
 
 @given(st.text(max_size=30), st.lists(st.text(min_size=1, max_size=8), max_size=4, unique=True))
-def test_braces_of_a_query_are_not_places_of_frames(text: str, tables: list[str]) -> None:
+def test_braces_in_a_query_are_not_placeholders(text: str, tables: list[str]) -> None:
     made, places = with_table_frames(escape_braces(text), tables)
 
     assert list(places.values()) == tables
@@ -130,7 +134,7 @@ def test_braces_of_a_query_are_not_places_of_frames(text: str, tables: list[str]
         ("", False),
     ],
 )
-def test_what_asks_for_rows_is_told_from_what_changes_them(text: str, expected: bool) -> None:
+def test_queries_are_distinguished_from_changes(text: str, expected: bool) -> None:
     assert is_query(text) is expected
 
 
@@ -157,11 +161,11 @@ TABLES = {"items": "delta.`b/items`", "orders": "delta.`b/orders`"}
         ("DELETE FROM elsewhere.items", "DELETE FROM elsewhere.items"),
     ],
 )
-def test_tables_of_the_dataset_are_written_as_they_are_called_in_sql(text: str, expected: str) -> None:
+def test_tables_of_the_dataset_are_replaced_by_their_sql_names(text: str, expected: str) -> None:
     assert resolve_tables(text, dataset="demo", tables=TABLES) == expected
 
 
 @pytest.mark.parametrize("text", ["DROP TABLE items", "SHOW TABLES", "SET x = 1", "DELETE FROM ((", ""])
-def test_what_is_no_change_of_rows_is_refused(text: str) -> None:
+def test_a_statement_that_changes_no_rows_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="does not run this statement"):
         resolve_tables(text, dataset="demo", tables=TABLES)

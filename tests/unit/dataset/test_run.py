@@ -51,7 +51,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.mark.usefixtures("zone")
 @pytest.mark.parametrize("seconds", [0, 1_762_057_800, 1_762_061_400, 1_794_709_965])
-def test_moments_are_in_utc_wherever_the_machine_is(seconds: int) -> None:
+def test_timestamps_are_in_utc_in_any_time_zone_of_the_machine(seconds: int) -> None:
     moment, wall = datetime.fromtimestamp(seconds, UTC), datetime(2026, 1, 1)
     here = datetime.fromtimestamp(seconds)  # as Spark gives it
     row = a_row(1, here, wall, a_row(here, 2), [here, None], {"a": a_row(3)})
@@ -66,9 +66,9 @@ def test_moments_are_in_utc_wherever_the_machine_is(seconds: int) -> None:
     )
 
 
-def test_nothing_stays_nothing() -> None:
+def test_nulls_stay_null() -> None:
     assert row_reader(SCHEMA)(a_row(*[None] * 6)) == (None,) * 6
 
 
-def test_a_row_without_moments_is_its_tuple() -> None:
+def test_a_row_without_timestamps_is_its_tuple() -> None:
     assert row_reader(NUMBER)(a_row(1)) == (1,)

@@ -117,7 +117,7 @@ def frames(dataset: Dataset, *tables: str) -> list[Any]:
     return [dataset[table].spark() for table in tables]
 
 
-def test_the_newest_versions_are_read_when_nothing_is_in_flight(shop: Shop) -> None:
+def test_the_newest_versions_are_read_if_no_load_is_open(shop: Shop) -> None:
     shop.load("1", "items", "tags")
     shop.load("2", "items")
     shop.shelf.write(None, "tags")
@@ -125,7 +125,7 @@ def test_the_newest_versions_are_read_when_nothing_is_in_flight(shop: Shop) -> N
     assert frames(shop.dataset(), "items", "tags") == [("items", 1), ("tags", 1)]
 
 
-def test_tables_of_an_open_load_are_read_as_they_were_before_it(shop: Shop) -> None:
+def test_tables_of_an_open_load_are_read_at_the_version_before_it(shop: Shop) -> None:
     shop.load("1", "items", "tags")
     shop.load("2", "items", "new", complete=False)
 
@@ -138,7 +138,7 @@ def test_tables_of_an_open_load_are_read_as_they_were_before_it(shop: Shop) -> N
     assert frames(shop.dataset(consistent=False), "items", "new") == [("items", None), ("new", None)]
 
 
-def test_a_table_that_a_load_has_let_go_is_not_there_though_its_rows_still_are(shop: Shop) -> None:
+def test_a_dropped_table_is_invisible_while_its_files_still_exist(shop: Shop) -> None:
     shop.load("1", "items", "tags")
     shop.load("2", "items", complete=False)
     before = shop.dataset()
@@ -155,7 +155,7 @@ def test_a_table_that_a_load_has_let_go_is_not_there_though_its_rows_still_are(s
     assert frames(shop.dataset(consistent=False), "tags") == [("tags", None)]
 
 
-def test_a_table_that_another_schema_has_is_there_though_one_has_let_it_go(shop: Shop) -> None:
+def test_a_table_that_one_schema_dropped_is_visible_through_another(shop: Shop) -> None:
     shop.load("1", "tags")
     shop.store_schema("tags")
 
@@ -164,7 +164,7 @@ def test_a_table_that_another_schema_has_is_there_though_one_has_let_it_go(shop:
     assert "tags" in shop.dataset().tables
 
 
-def test_a_dataset_stays_at_its_moment_and_the_next_one_is_at_the_next(shop: Shop) -> None:
+def test_a_dataset_keeps_its_snapshot_and_a_new_one_takes_the_next(shop: Shop) -> None:
     shop.load("1", "items", "tags")
     dataset = shop.dataset()
     assert dataset.load_ids() == ["1"]
@@ -176,14 +176,14 @@ def test_a_dataset_stays_at_its_moment_and_the_next_one_is_at_the_next(shop: Sho
     assert frames(shop.dataset(), "items", "tags") == [("items", 1), ("tags", 1)]
 
 
-def test_a_dataset_that_was_not_looked_at_has_no_moment_yet(shop: Shop) -> None:
+def test_a_dataset_takes_its_snapshot_at_the_first_read(shop: Shop) -> None:
     dataset = shop.dataset()
     shop.load("1", "items")
 
     assert frames(dataset, "items") == [("items", 0)]
 
 
-def test_only_tables_that_no_complete_load_tells_of_are_looked_into(shop: Shop) -> None:
+def test_only_histories_of_tables_without_a_complete_load_are_read(shop: Shop) -> None:
     shop.store_schema("items", "tags")
     shop.load("1", "items", "tags")
     shop.load("2", "tags", "new", complete=False)
@@ -192,7 +192,7 @@ def test_only_tables_that_no_complete_load_tells_of_are_looked_into(shop: Shop) 
     assert shop.shelf.looks == ["new"]
 
 
-def test_loads_are_told_by_schema(shop: Shop) -> None:
+def test_loads_are_listed_by_schema(shop: Shop) -> None:
     shop.load("1", "items")
     shop.load("2", "items")
 
@@ -213,7 +213,7 @@ def test_long_histories_are_read_as_far_back_as_needed(shop: Shop) -> None:
     assert frames(shop.dataset(), "items") == [("items", 78)]
 
 
-def test_tables_are_attributes_and_nothing_else_is(shop: Shop) -> None:
+def test_only_tables_are_attributes(shop: Shop) -> None:
     shop.load("1", "items")
     dataset = shop.dataset()
 
@@ -223,6 +223,6 @@ def test_tables_are_attributes_and_nothing_else_is(shop: Shop) -> None:
     assert not hasattr(dataset, "__array__")
 
 
-def test_a_dataset_is_only_read(shop: Shop) -> None:
+def test_a_dataset_is_read_only(shop: Shop) -> None:
     with pytest.raises(UsageError, match="read-only"):
         shop.dataset()("DELETE FROM items")

@@ -75,7 +75,7 @@ class History:
 
 
 @given(st.lists(EVENTS, max_size=20))
-def test_a_reader_sees_what_complete_loads_left_and_nothing_of_an_open_one(events: list[str]) -> None:
+def test_a_reader_sees_complete_loads_and_nothing_of_an_open_one(events: list[str]) -> None:
     history = History()
     for event in ["begin", *events]:
         history.happen(event)
@@ -84,7 +84,7 @@ def test_a_reader_sees_what_complete_loads_left_and_nothing_of_an_open_one(event
 
 
 @given(st.lists(EVENTS, max_size=20), st.lists(EVENTS, max_size=20))
-def test_a_reader_that_is_old_sees_what_it_saw(before: list[str], after: list[str]) -> None:
+def test_an_old_reader_sees_the_same_version_again(before: list[str], after: list[str]) -> None:
     history = History()
     for event in ["begin", *before]:
         history.happen(event)
@@ -97,7 +97,7 @@ def test_a_reader_that_is_old_sees_what_it_saw(before: list[str], after: list[st
 
 
 @given(st.lists(EVENTS, max_size=20), st.integers(min_value=1, max_value=20))
-def test_a_short_look_gives_the_same_or_asks_for_a_longer_one(events: list[str], most: int) -> None:
+def test_a_short_history_returns_the_same_version_or_none(events: list[str], most: int) -> None:
     history = History()
     for event in ["begin", *events]:
         history.happen(event)
@@ -110,7 +110,7 @@ def test_a_short_look_gives_the_same_or_asks_for_a_longer_one(events: list[str],
     assert short in {None, whole}
 
 
-def test_what_others_commit_after_an_open_load_waits_with_it() -> None:
+def test_commits_of_others_after_an_open_load_are_held_back_with_it() -> None:
     commits = [
         TableCommit(version=7),
         TableCommit(version=6, load_id="b1", pipeline_name="b"),
@@ -127,7 +127,7 @@ def test_what_others_commit_after_an_open_load_waits_with_it() -> None:
     )
 
 
-def test_a_table_without_a_complete_load_is_not_there() -> None:
+def test_a_table_without_a_complete_load_is_invisible() -> None:
     found = visible_version(
         [TableCommit(version=0, load_id="a1", pipeline_name="a")], set(), is_complete_history=True
     )
@@ -136,7 +136,7 @@ def test_a_table_without_a_complete_load_is_not_there() -> None:
     assert found.is_held_back
 
 
-def test_a_complete_load_that_replaced_all_hides_an_open_one_before_it() -> None:
+def test_a_complete_replace_supersedes_an_open_load_before_it() -> None:
     commits = [
         TableCommit(version=4, load_id="q2", pipeline_name="q"),
         TableCommit(version=3, load_id="q1", pipeline_name="q", replaces=True),
@@ -162,7 +162,7 @@ DLT_ROW = {
 }
 
 
-def test_a_row_of_dlt_has_nothing_where_we_have_more_columns() -> None:
+def test_a_row_of_dlt_has_nulls_in_the_columns_of_penstock() -> None:
     assert system_row(LOADS_TABLE, DLT_ROW) == (
         "1794709965.5110981",
         "dltpipe",
@@ -182,7 +182,7 @@ def test_nested_values_are_shown_as_json() -> None:
     assert row[-1] == '{"items":{"after":0}}'
 
 
-def test_columns_that_we_do_not_know_are_left_out() -> None:
+def test_unknown_columns_are_left_out() -> None:
     assert len(system_row(STATE_TABLE, {"_dlt_load_id": "1", "surprise": 2})) == 7
 
 
@@ -191,7 +191,7 @@ def test_a_row_has_as_many_values_as_its_table_has_columns(table: str) -> None:
     assert len(system_row(table, {})) == len(SYSTEM_SCHEMAS[table].split(", "))
 
 
-def test_rows_of_loads_that_a_reader_does_not_see_are_hidden() -> None:
+def test_rows_of_invisible_loads_are_hidden() -> None:
     loads = [{"load_id": "1", "schema_version_hash": "a"}, {"load_id": "2", "schema_version_hash": "b"}]
     states = [{"_dlt_load_id": "1"}, {"_dlt_load_id": "3"}]
     versions = [{"version_hash": "a"}, {"version_hash": "b"}, {"version_hash": "c"}]

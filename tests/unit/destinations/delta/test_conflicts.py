@@ -28,7 +28,7 @@ class Commit:
             raise RuntimeError(self.message)
 
 
-def test_a_commit_that_met_others_is_made_until_it_gets_through() -> None:
+def test_a_conflicting_commit_is_retried_until_it_succeeds() -> None:
     commit = Commit(refused=7)
 
     retry_on_conflict("items", commit, wait=commit.pauses.append)
@@ -38,7 +38,7 @@ def test_a_commit_that_met_others_is_made_until_it_gets_through() -> None:
     assert all(0 < pause <= 8 for pause in commit.pauses)
 
 
-def test_it_is_not_tried_for_ever() -> None:
+def test_retries_are_limited() -> None:
     commit = Commit(refused=1000)
 
     with pytest.raises(RuntimeError, match="conflict"):
@@ -47,7 +47,7 @@ def test_it_is_not_tried_for_ever() -> None:
     assert commit.calls == MAX_ATTEMPTS
 
 
-def test_other_errors_are_nobodys_conflict() -> None:
+def test_other_errors_are_not_conflicts() -> None:
     commit = Commit(refused=1, message="[DELTA_TABLE_NOT_FOUND] no such table")
 
     with pytest.raises(RuntimeError, match="no such table"):
@@ -63,9 +63,7 @@ def test_other_errors_are_nobodys_conflict() -> None:
         ('[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "secret" exceeds the limit', "EXCEED_CHAR_VARCHAR"),
     ],
 )
-def test_a_row_that_a_table_refuses_is_refused_for_good_and_its_values_are_not_told(
-    message: str, told: str
-) -> None:
+def test_a_violated_constraint_is_terminal_and_its_message_hides_the_values(message: str, told: str) -> None:
     commit = Commit(refused=1, message=message)
 
     with pytest.raises(DestinationTerminalException, match=f"constraint of table items: .*{told}") as caught:

@@ -37,21 +37,21 @@ ITEMS = table(
 )
 
 
-def test_a_table_is_made_of_the_columns_that_have_a_type() -> None:
+def test_only_columns_with_a_type_are_created() -> None:
     assert create_statement("`t`", ITEMS, {}) == (
         "CREATE TABLE IF NOT EXISTS `t` (`id` INT, `odd ``name``` STRING, `at` TIMESTAMP) USING delta"
         " PARTITIONED BY (`odd ``name```)"
     )
 
 
-def test_rows_stand_together_by_columns_where_there_are_no_partitions() -> None:
+def test_only_a_table_without_partitions_is_clustered() -> None:
     plain = ITEMS.without_columns("odd `name`")
 
     assert (partition_columns(ITEMS), cluster_columns(ITEMS)) == (("odd `name`",), ())
     assert create_statement("`t`", plain, {}).endswith("CLUSTER BY (`at`)")
 
 
-def test_hints_of_a_table_win_over_settings_and_ours_over_those_for_databricks() -> None:
+def test_hints_of_a_table_override_settings_and_databricks_hints() -> None:
     said = {
         "x-databricks-table-properties": {"a": 1, "b": "theirs"},
         "x-table-properties": {"b": "it's", "c": None},
@@ -65,7 +65,7 @@ def test_hints_of_a_table_win_over_settings_and_ours_over_those_for_databricks()
     )
 
 
-def test_only_columns_that_had_a_type_and_have_another_have_changed() -> None:
+def test_only_columns_with_two_different_types_are_changed() -> None:
     before = table({"a": {"data_type": "bigint", "precision": 32}, "b": {"data_type": "text"}, "c": {}})
     after = table({"a": {"data_type": "bigint"}, "b": {"data_type": "json"}, "c": {"data_type": "date"}})
 
@@ -73,7 +73,7 @@ def test_only_columns_that_had_a_type_and_have_another_have_changed() -> None:
 
 
 @given(has=DECIMALS, to=DECIMALS)
-def test_a_decimal_grows_on_both_sides_of_the_point_or_not_at_all(
+def test_a_decimal_is_widened_only_if_neither_side_of_the_point_shrinks(
     has: tuple[int, int], to: tuple[int, int]
 ) -> None:
     grows = to[1] >= has[1] and to[0] - to[1] >= has[0] - has[1]
@@ -82,25 +82,25 @@ def test_a_decimal_grows_on_both_sides_of_the_point_or_not_at_all(
 
 
 @pytest.mark.parametrize(("has", "to"), [(a, b) for a in WHOLE for b in WHOLE if a != b])
-def test_a_whole_number_gets_more_bits_and_never_fewer(has: str, to: str) -> None:
+def test_an_integer_is_widened_and_never_narrowed(has: str, to: str) -> None:
     assert can_widen(has, to) == (WHOLE[has] < WHOLE[to])
 
 
-def test_what_delta_does_not_change() -> None:
+def test_unsupported_type_changes() -> None:
     pairs = [("BIGINT", "DOUBLE"), ("STRING", "BIGINT"), ("DATE", "TIMESTAMP"), ("BIGINT", "DECIMAL(20,2)")]
 
     assert not any(can_widen(has, to) for has, to in pairs)
     assert can_widen("DATE", "TIMESTAMP_NTZ")
 
 
-def test_what_normalize_may_change_delta_can() -> None:
+def test_delta_supports_every_type_change_of_normalize() -> None:
     assert all(
         can_widen(*(spark_type(Column(name="c", data_type=kind)) for kind in pair))
         for pair in ALTERABLE_TYPES
     )
 
 
-def test_a_larger_type_needs_the_word_of_the_user_and_a_smaller_one_needs_none() -> None:
+def test_a_wider_type_needs_the_table_property_and_a_narrower_one_does_not() -> None:
     types = {"a": ("INT", "BIGINT"), "b": ("BIGINT", "INT")}
 
     assert wider_types("items", types, {"delta.enableTypeWidening": "true"}) == {"a": "BIGINT"}

@@ -37,13 +37,13 @@ def test_a_commit_of_an_early_release_names_its_load() -> None:
     assert parse_commit(4, said) == TableCommit(version=4, load_id="17.5")
 
 
-def test_a_commit_that_takes_a_load_back_names_that() -> None:
+def test_a_commit_that_undoes_a_load_names_it() -> None:
     assert parse_commit(5, json.dumps({"undone": "17.5", "version": 4})) == TableCommit(
         version=5, undoes="17.5"
     )
 
 
-def test_a_commit_that_makes_a_table_is_part_of_its_load_and_not_the_commit_of_its_rows() -> None:
+def test_a_commit_that_creates_a_table_is_part_of_its_load_but_not_the_commit_of_its_rows() -> None:
     mark = LoadMark(pipeline_name="shop", sequence=3, load_id="17.5", manifest_hash="ab")
 
     assert parse_commit(0, create_table_metadata(mark)) == TableCommit(
@@ -52,7 +52,7 @@ def test_a_commit_that_makes_a_table_is_part_of_its_load_and_not_the_commit_of_i
     assert create_table_metadata(mark) != load_metadata(mark)
 
 
-def test_commits_without_rows_do_not_keep_a_table_from_being_taken_back() -> None:
+def test_commits_without_rows_do_not_prevent_undo() -> None:
     assert is_without_rows(maintenance_metadata("17.5"), "17.5")
     assert is_without_rows(fence_metadata("3.5"), "17.5")
     assert not is_without_rows(maintenance_metadata("3.5"), "17.5")
@@ -88,7 +88,7 @@ UNDONE = undo_metadata(AppliedJob(table="items", version_after=4), "17.5")
         ([commit(5, "RESTORE"), commit(6, "RESTORE", "4")], True),
     ],
 )
-def test_the_commits_after_a_job_say_whether_its_rows_are_shown(
+def test_the_commits_after_a_job_decide_whether_it_is_in_effect(
     since: list[Any], expected: bool | None
 ) -> None:
     applied = AppliedJob(table="items", version_after=4)
@@ -125,7 +125,7 @@ def test_a_history_reaches_back_to_a_load_if_its_oldest_commit_came_before_it(
     assert history(oldest, commit(version + 1)).reaches_back_to(MARK) is expected
 
 
-def test_a_table_that_was_changed_after_a_load_is_neither_undone_nor_left_without_a_word() -> None:
+def test_undo_of_a_table_with_later_changes_is_refused() -> None:
     applied = AppliedJob(table="items", version_after=4)
 
     assert not history(commit(4), commit(5, text=fence_metadata("3.5"))).is_undone(applied, "17.5")
@@ -140,5 +140,5 @@ def test_a_table_that_was_changed_after_a_load_is_neither_undone_nor_left_withou
 @pytest.mark.parametrize(
     "said", [None, "", "{", "[]", "7", '"x"', '{"load_id": "mine"}', '{"undone": 1}', "hello"]
 )
-def test_what_others_write_is_theirs(said: str | None) -> None:
+def test_metadata_of_other_writers_is_ignored(said: str | None) -> None:
     assert parse_commit(1, said) == TableCommit(version=1)

@@ -48,20 +48,20 @@ def applied(history: list[dict[str, Any]], *, committed: int | None) -> AppliedJ
     return DeltaTables(addressing=place)._applied_job("orders", MARK, session)
 
 
-def test_a_commit_that_is_in_the_history_counts() -> None:
+def test_a_commit_in_the_history_is_applied() -> None:
     job = applied([commit(7, MARK), commit(6)], committed=7)
 
     assert (job.version_before, job.version_after, job.skipped) == (6, 7, False)
 
 
-def test_a_write_that_was_skipped_counts_where_its_commit_is_in_the_history() -> None:
+def test_a_skipped_write_is_applied_if_its_commit_is_in_the_history() -> None:
     job = applied([commit(9), commit(8), commit(7, MARK), commit(6)], committed=None)
 
     assert (job.version_before, job.version_after, job.skipped) == (6, 7, True)
 
 
 @pytest.mark.parametrize("history", [[commit(6)], [commit(7, OTHERS), commit(6)]], ids=["none", "other"])
-def test_a_write_that_was_skipped_and_is_not_in_the_history_is_an_error(
+def test_a_skipped_write_without_a_commit_in_the_history_is_an_error(
     history: list[dict[str, Any]],
 ) -> None:
     """Delta drops rows without a word where a transaction's number is not above the last one."""
@@ -69,7 +69,7 @@ def test_a_write_that_was_skipped_and_is_not_in_the_history_is_an_error(
         applied(history, committed=None)
 
 
-def test_a_commit_that_the_session_reports_and_the_history_lacks_is_lost() -> None:
+def test_a_commit_that_only_the_session_reports_is_lost() -> None:
     with pytest.raises(CommitLost):
         applied([commit(7, OTHERS), commit(6)], committed=7)
 
@@ -105,7 +105,7 @@ class SlowPlace:
         assert self.may_end[table].wait(60)
 
 
-def test_tables_that_are_read_side_by_side_leave_the_session_as_it_was() -> None:
+def test_parallel_reads_restore_the_settings_of_the_session() -> None:
     place, spark = SlowPlace(), cast("Any", SimpleNamespace(conf=Conf()))
     tables = DeltaTables(addressing=cast("DeltaAddressing", place))
 
@@ -151,7 +151,7 @@ class Applied(DeltaTables):
         return AppliedJob(table=table)
 
 
-def test_a_replace_takes_all_partitions_whatever_the_session_says() -> None:
+def test_a_replace_overwrites_all_partitions_whatever_the_session_sets() -> None:
     place, spark = WrittenPlace(), cast("Any", SimpleNamespace(conf=Conf()))
     tables = Applied(addressing=cast("DeltaAddressing", place))
     mark = LoadMark(pipeline_name="shop", load_id="1.0", sequence=1, manifest_hash="ab")

@@ -23,27 +23,27 @@ def configured(given: dict[str, Any], settings: Settings, master: str) -> DeltaC
     return found
 
 
-def test_the_argument_wins_over_the_settings() -> None:
+def test_the_argument_overrides_the_settings() -> None:
     found = configured({"bucket_url": "s3://given"}, CONFIGURED, "local[*]")
 
     assert (found.bucket_url, found.dataset_name, found.destination_name) == ("s3://given", "Lake", "delta")
 
 
-def test_the_settings_hold_where_no_argument_is_given() -> None:
+def test_the_settings_apply_without_an_argument() -> None:
     assert configured({}, CONFIGURED, "yarn").bucket_url == "s3://configured"
 
 
-def test_on_this_machine_the_lake_is_a_folder_beside_you() -> None:
+def test_on_a_local_spark_the_lake_is_a_folder_in_the_working_directory() -> None:
     assert configured({}, Settings(), "local[2]").bucket_url == str(Path.cwd() / "shop_lake")
 
 
 @pytest.mark.parametrize("master", ["yarn", "spark://cluster:7077", "a Spark Connect server"])
-def test_on_a_cluster_a_location_must_be_given(master: str) -> None:
+def test_on_a_cluster_a_location_is_required(master: str) -> None:
     with pytest.raises(MissingLocation, match="DESTINATION__DELTA__BUCKET_URL"):
         configured({}, Settings(), master)
 
 
-def test_a_setting_that_is_not_known_is_named() -> None:
+def test_an_unknown_setting_is_named() -> None:
     with pytest.raises(ConfigValueCannotBeCoerced, match="bucket"):
         configured({"bucket": 2}, Settings(), "local")
 
@@ -58,7 +58,7 @@ def test_a_password_in_the_location_is_not_shown() -> None:
     assert "secret" not in config.fingerprint()
 
 
-def test_two_lakes_have_two_fingerprints_whoever_opens_them() -> None:
+def test_the_fingerprint_depends_on_the_location_and_not_on_the_credentials() -> None:
     prints = [
         DeltaConfiguration(bucket_url=url).fingerprint()
         for url in ("s3://a:b@host/lake", "s3://c:d@host/lake", "s3://host/other")
@@ -68,7 +68,7 @@ def test_two_lakes_have_two_fingerprints_whoever_opens_them() -> None:
     assert DeltaConfiguration().fingerprint() == ""
 
 
-def test_tables_and_packages_of_a_dataset_stand_in_one_folder(tmp_path: Path) -> None:
+def test_tables_and_packages_of_a_dataset_share_a_folder(tmp_path: Path) -> None:
     config = DeltaConfiguration(bucket_url=f"{tmp_path}/", dataset_name="MyLake")
     client = DELTA.client(Schema("shop"), config)
     folders = ("items/_delta_log", "old/_delta_log", "begun/_delta_log", "no_table", "_dlt_loads", "_dlt_pkg")
@@ -95,7 +95,7 @@ def test_a_client_configures_itself_from_the_settings(monkeypatch: pytest.Monkey
     assert DELTA.spec() is DeltaConfiguration
 
 
-def test_a_catalog_is_part_of_the_place_and_its_tables_have_three_names() -> None:
+def test_a_catalog_is_part_of_the_location_and_its_tables_have_three_part_names() -> None:
     config = DeltaConfiguration(bucket_url="s3://lake", catalog="main", dataset_name="Raw-Data")
 
     client = DELTA.client(Schema("shop"), config)
@@ -106,7 +106,7 @@ def test_a_catalog_is_part_of_the_place_and_its_tables_have_three_names() -> Non
     assert config.fingerprint() != DeltaConfiguration(bucket_url="s3://lake").fingerprint()
 
 
-def test_a_bucket_has_the_settings_of_a_lake_and_the_words_of_dlt() -> None:
+def test_a_bucket_has_the_settings_of_a_lake_and_the_aliases_of_dlt() -> None:
     environment = {
         "DESTINATION__FILESYSTEM__BUCKET_URL": "s3://bucket",
         "DESTINATION__FILESYSTEM__DELTALAKE_CONFIGURATION": '{"delta.appendOnly": "true"}',
@@ -126,7 +126,7 @@ def test_a_bucket_has_the_settings_of_a_lake_and_the_words_of_dlt() -> None:
 
 
 @pytest.mark.parametrize("said", [{"vacuum_hours": -1}, {"target_file_size": 0}])
-def test_hours_and_sizes_that_cannot_be_are_refused(said: dict[str, Any]) -> None:
+def test_invalid_hours_and_sizes_are_refused(said: dict[str, Any]) -> None:
     with pytest.raises(ConfigValueCannotBeCoerced, match=next(iter(said))):
         configured(said, Settings(), "local")
 
@@ -134,7 +134,7 @@ def test_hours_and_sizes_that_cannot_be_are_refused(said: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("hours", [0, 1, 167.9])
-def test_a_vacuum_of_the_last_week_needs_a_second_setting(hours: float) -> None:
+def test_a_vacuum_of_the_last_week_needs_allow_short_vacuum(hours: float) -> None:
     with pytest.raises(UsageError, match=f"vacuum_hours is {hours:g}") as refused:
         configured({"vacuum_hours": hours}, Settings(), "local")
 
@@ -150,7 +150,7 @@ KEYS = {
 }
 
 
-def test_keys_come_from_the_settings_and_are_told_to_tables_and_packages() -> None:
+def test_credentials_come_from_the_settings_and_are_used_for_tables_and_packages() -> None:
     config = configured({"bucket_url": "s3://lake"}, Settings(environment=KEYS), "yarn")
 
     client = DELTA.client(Schema("shop"), config)
@@ -165,13 +165,13 @@ def test_keys_come_from_the_settings_and_are_told_to_tables_and_packages() -> No
 @pytest.mark.parametrize(
     "shown", [str, repr, lambda config: config.fingerprint(), lambda config: config.model_dump_json()]
 )
-def test_keys_are_never_shown(shown: Any) -> None:
+def test_credentials_are_never_shown(shown: Any) -> None:
     config = configured({"bucket_url": "s3://lake"}, Settings(environment=KEYS), "yarn")
 
     assert "hush" not in shown(config)
 
 
-def test_keys_are_given_as_a_dict_too_and_their_region_is_no_part_of_where_a_lake_is() -> None:
+def test_credentials_may_be_a_dict_and_their_region_is_not_part_of_the_location() -> None:
     given = {"aws_access_key_id": "AK", "aws_secret_access_key": "hush-hush-hush", "region_name": "eu-west-1"}
     config = configured({"bucket_url": "s3://lake", "credentials": given}, Settings(), "yarn")
 
@@ -180,7 +180,7 @@ def test_keys_are_given_as_a_dict_too_and_their_region_is_no_part_of_where_a_lak
     assert config.fingerprint() == configured({"bucket_url": "s3://lake"}, Settings(), "yarn").fingerprint()
 
 
-def test_without_keys_those_of_the_machine_are_looked_for() -> None:
+def test_without_credentials_those_of_the_machine_are_used() -> None:
     config = configured({"bucket_url": "s3://lake"}, Settings(), "yarn")
 
     store = FileStorage("s3://lake", credentials=config.storage_credentials)

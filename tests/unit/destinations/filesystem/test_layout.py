@@ -73,12 +73,12 @@ def test_dates_are_written_as_dlt_writes_them(name: str) -> None:
     assert found == DATES[name]
 
 
-def test_what_is_not_said_is_added() -> None:
+def test_a_missing_extension_is_added() -> None:
     assert FileLayout().key(named()) == "items/1.5.0a.parquet"
     assert FileLayout(template="{table_name}/{file_id}").key(named(ext="csv.gz")) == "items/0a.csv.gz"
 
 
-def test_placeholders_of_the_user_are_values_or_functions() -> None:
+def test_custom_placeholders_are_values_or_functions() -> None:
     extra = {
         "team": "eu",
         "who": lambda schema, table, load, file, ext: f"{schema}-{table}-{load}-{file}-{ext}",
@@ -99,14 +99,12 @@ def test_placeholders_of_the_user_are_values_or_functions() -> None:
         ("{table_name}{file_id}.{ext}", CantExtractTablePrefix, "no text separates"),
     ],
 )
-def test_a_layout_that_does_not_tell_files_apart_is_refused(
-    template: str, error: type[Exception], told: str
-) -> None:
+def test_an_ambiguous_layout_is_refused(template: str, error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told.replace("{", r"\{")):
         FileLayout(template=template)
 
 
-def test_names_that_files_cannot_have_are_refused() -> None:
+def test_invalid_file_names_are_refused() -> None:
     layout = FileLayout(template="{table_name}/{odd}.{file_id}", extra={"odd": "a*b"})
     with pytest.raises(InvalidFilesystemLayout, match="character"):
         layout.key(named())
@@ -123,7 +121,7 @@ def test_names_that_files_cannot_have_are_refused() -> None:
         ("{schema_name}.{table_name}.{file_id}", "shop.items.", False),
     ],
 )
-def test_the_files_of_a_table_begin_alike(template: str, prefix: str, has_own_folder: bool) -> None:
+def test_the_files_of_a_table_share_a_prefix(template: str, prefix: str, has_own_folder: bool) -> None:
     layout = FileLayout(template=template)
 
     assert (layout.prefix("shop", "items"), layout.has_own_folder) == (prefix, has_own_folder)
@@ -143,7 +141,7 @@ def test_the_files_of_a_table_begin_alike(template: str, prefix: str, has_own_fo
     load=st.tuples(st.integers(1, 10**10), st.integers(0, 999_999)),
     ext=st.sampled_from(["parquet", "jsonl.gz", "csv"]),
 )
-def test_a_name_tells_its_load(
+def test_the_load_id_is_parsed_from_a_file_name(
     template: str, table: str, file_id: str, load: tuple[int, int], ext: str
 ) -> None:
     layout, load_id = FileLayout(template=template), f"{load[0]}.{load[1]:06}"

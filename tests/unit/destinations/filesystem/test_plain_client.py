@@ -98,7 +98,9 @@ def test_a_table_of_two_schemas_has_the_columns_of_both(client: PlainClient) -> 
     assert list(client.known_tables["items"].columns) == ["id", "colour", "weight"]
 
 
-def test_a_schema_is_that_of_the_last_load_and_not_that_of_the_latest_clock(client: PlainClient) -> None:
+def test_the_stored_schema_is_that_of_the_last_load_and_not_of_the_latest_timestamp(
+    client: PlainClient,
+) -> None:
     new, old = schema_of("a", "id", "colour"), schema_of("a", "id")
     loaded(client, new, "2.5")
     stored(client, old, datetime(2034, 1, 1, tzinfo=UTC))
@@ -106,7 +108,7 @@ def test_a_schema_is_that_of_the_last_load_and_not_that_of_the_latest_clock(clie
     assert list(client.known_tables["items"].columns) == ["id", "colour"]
 
 
-def test_a_load_that_has_only_said_what_it_will_bring_makes_no_table(client: PlainClient) -> None:
+def test_a_load_with_only_a_file_list_creates_no_table(client: PlainClient) -> None:
     standing = client.table_files("items")
     standing.file_lists.record("2.5", FileList(form=PARQUET, files=(), rows=0))
     assert client.table_names() == ()
@@ -118,7 +120,7 @@ def test_a_load_that_has_only_said_what_it_will_bring_makes_no_table(client: Pla
     assert client.table_names() == ("items",)
 
 
-def test_a_begun_load_without_a_trace_is_kept_from_being_committed(client: PlainClient) -> None:
+def test_undo_of_a_load_without_a_commit_fences_it(client: PlainClient) -> None:
     applied = client.to_undo("items", MARK)
     assert applied == AppliedJob(table="items")
 
@@ -130,7 +132,7 @@ def test_a_begun_load_without_a_trace_is_kept_from_being_committed(client: Plain
         client.table_files("items").log.find_mark(MARK)
 
 
-def test_a_commit_that_comes_while_its_load_is_taken_back_is_taken_back(
+def test_a_commit_during_the_undo_of_its_load_is_undone(
     client: PlainClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key, keep = "items/2.5.aa.parquet", "items/1.5.bb.parquet"
@@ -152,7 +154,7 @@ def test_a_commit_that_comes_while_its_load_is_taken_back_is_taken_back(
     assert not client.store.exists(key)
 
 
-def test_a_table_that_dlt_began_is_there_while_the_first_load_of_ours_is_open(client: PlainClient) -> None:
+def test_a_table_of_dlt_is_visible_while_the_first_load_of_penstock_is_open(client: PlainClient) -> None:
     loaded(client, schema_of("shop", "id"), "1.5", manifest_hash=None)
     client.store.put("items/1.5.aa.parquet", b"rows")
     assert client.commits("items", spark=None) == []  # type: ignore[arg-type]
@@ -165,7 +167,7 @@ def test_a_table_that_dlt_began_is_there_while_the_first_load_of_ours_is_open(cl
     assert client.commits("items", most=1, spark=None) == [found[0]]  # type: ignore[arg-type]
 
 
-def test_tables_on_storage_that_cannot_decide_are_refused_before_the_first_one(
+def test_storage_without_put_if_absent_is_refused_before_the_first_load(
     client: PlainClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put = client.store._files.put
@@ -180,7 +182,7 @@ def test_tables_on_storage_that_cannot_decide_are_refused_before_the_first_one(
         client.update_stored_schema([])
 
 
-def test_only_files_of_the_table_are_dropped_with_it(client: PlainClient) -> None:
+def test_dropping_a_table_deletes_only_its_own_files(client: PlainClient) -> None:
     flat = replace(client.layout, template="{table_name}_{load_id}_{file_id}.{ext}")
     client.layout = flat
     added(client, "items_2.5_aa.parquet")
@@ -194,7 +196,7 @@ def test_only_files_of_the_table_are_dropped_with_it(client: PlainClient) -> Non
 
 
 @pytest.mark.parametrize("how", ["overwrite", "recreate"])
-def test_a_table_that_begins_anew_has_the_files_of_its_load_and_can_be_taken_back(
+def test_a_refreshed_table_has_the_files_of_its_load_and_can_be_undone(
     client: PlainClient, tmp_path: Path, how: Any
 ) -> None:
     old, new = "items/1.5.aa.parquet", "items/2.5.bb.parquet"

@@ -57,7 +57,7 @@ def ours(store: FileStorage, sequence: int, *keys: str, kind: str = "append") ->
     table(store).log.commit(lambda _: entry)
 
 
-def test_files_of_dlt_count_once_their_load_is_complete(store: FileStorage) -> None:
+def test_files_of_dlt_are_visible_once_their_load_is_complete(store: FileStorage) -> None:
     put(store, "items/7.5.aa.parquet", "items/8.5.bb.jsonl.gz", "items/9.5.cc.parquet", "items/8.5.sql")
     for load_id in ("7.5", "8.5"):
         complete(store, load_id, by_dlt=True)
@@ -68,7 +68,7 @@ def test_files_of_dlt_count_once_their_load_is_complete(store: FileStorage) -> N
     }
 
 
-def test_files_of_ours_count_by_the_log_alone(store: FileStorage) -> None:
+def test_files_of_penstock_are_visible_only_by_the_log(store: FileStorage) -> None:
     ours(store, 1, "items/1.5.aa.parquet")
     put(store, "items/2.5.bb.parquet")  # published, and its chain was left out of a load that is complete
     complete(store, "2.5", by_dlt=False)
@@ -76,7 +76,7 @@ def test_files_of_ours_count_by_the_log_alone(store: FileStorage) -> None:
     assert list(table(store).files()) == ["items/1.5.aa.parquet"]
 
 
-def test_the_columns_of_a_strangers_csv_are_those_of_its_header(store: FileStorage) -> None:
+def test_the_columns_of_a_foreign_csv_file_are_those_of_its_header(store: FileStorage) -> None:
     store.put("items/7.5.aa.csv.gz", gzip.compress(b'b,"a c"\n1,2\n'))
     store.put("items/7.5.bb.csv", b"a\n")
     complete(store, "7.5", by_dlt=True)
@@ -87,7 +87,7 @@ def test_the_columns_of_a_strangers_csv_are_those_of_its_header(store: FileStora
     }
 
 
-def test_where_names_tell_no_load_files_count_that_are_not_under_way(store: FileStorage) -> None:
+def test_without_load_ids_in_names_all_files_but_those_of_open_loads_are_visible(store: FileStorage) -> None:
     layout = FileLayout(template="{table_name}/{file_id}.{ext}")
     put(store, "items/aa.parquet", "items/bb.parquet")
     listed = FileList(
@@ -102,7 +102,7 @@ def test_where_names_tell_no_load_files_count_that_are_not_under_way(store: File
     )
 
 
-def test_a_file_that_is_gone_is_an_error_unless_dlt_has_replaced_the_table(store: FileStorage) -> None:
+def test_a_missing_file_is_an_error_unless_dlt_has_replaced_the_table(store: FileStorage) -> None:
     ours(store, 3, "items/3.5.aa.parquet", "items/3.5.bb.parquet")
     complete(store, "3.5", by_dlt=False)
     complete(store, "2.5", by_dlt=True)
@@ -121,14 +121,14 @@ def test_a_file_that_is_gone_is_an_error_unless_dlt_has_replaced_the_table(store
     assert list(table(store).files()) == ["items/5.5.dd.parquet", "items/4.5.cc.parquet"]
 
 
-def test_files_of_another_layout_are_found_where_the_log_says(store: FileStorage) -> None:
+def test_files_of_another_layout_are_found_by_the_log(store: FileStorage) -> None:
     ours(store, 1, "items/1.5.aa.parquet", "items/deep/1.5.bb.parquet")
     flat = FileLayout(template="{table_name}.{load_id}.{file_id}")
 
     assert list(table(store, flat).files()) == ["items/1.5.aa.parquet", "items/deep/1.5.bb.parquet"]
 
 
-def test_an_older_version_is_what_it_was(store: FileStorage) -> None:
+def test_an_older_version_lists_its_own_files(store: FileStorage) -> None:
     ours(store, 1, "items/1.5.aa.parquet")
     ours(store, 2, "items/2.5.bb.parquet", kind="replace")
 
@@ -140,7 +140,7 @@ def test_an_older_version_is_what_it_was(store: FileStorage) -> None:
     assert caught.value.hint.startswith("open the dataset again")
 
 
-def test_files_of_dlt_are_shown_until_the_load_that_replaces_them_is_complete(store: FileStorage) -> None:
+def test_files_of_dlt_are_visible_until_the_load_that_replaces_them_is_complete(store: FileStorage) -> None:
     ours(store, 1, "items/1.5.aa.parquet")
     put(store, "items/7.5.bb.parquet")
     complete(store, "7.5", by_dlt=True)
@@ -153,7 +153,7 @@ def test_files_of_dlt_are_shown_until_the_load_that_replaces_them_is_complete(st
 
 
 @pytest.mark.parametrize("more", [1, 40], ids=["soon", "much later"])
-def test_files_that_were_replaced_and_not_deleted_yet_do_not_come_back(store: FileStorage, more: int) -> None:
+def test_replaced_files_that_are_not_deleted_yet_stay_invisible(store: FileStorage, more: int) -> None:
     put(store, "items/7.5.bb.parquet")
     complete(store, "7.5", by_dlt=True)
     found = table(store).foreign_files()
@@ -173,7 +173,7 @@ def test_a_flat_layout_keeps_tables_apart(store: FileStorage) -> None:
     assert list(table(store, flat).files()) == ["items_aa.parquet"]
 
 
-def test_a_file_that_comes_while_one_looks_is_not_missed(
+def test_a_file_published_during_the_listing_is_not_reported_as_missing(
     store: FileStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours(store, 1, "items/1.5.aa.parquet")
@@ -192,7 +192,7 @@ def test_a_file_that_comes_while_one_looks_is_not_missed(
     assert list(looked.files()) == ["items/1.5.aa.parquet", "items/2.5.bb.parquet"]
 
 
-def test_dlt_excuses_only_files_that_were_there_before_its_load(store: FileStorage) -> None:
+def test_a_load_of_dlt_explains_only_missing_files_of_earlier_loads(store: FileStorage) -> None:
     complete(store, "2.5", by_dlt=True)
     ours(store, 3, "elsewhere/aa.parquet")
     store.delete("elsewhere/aa.parquet")

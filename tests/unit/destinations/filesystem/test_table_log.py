@@ -47,7 +47,7 @@ def add(log: TableLog, one: LoadMark, *keys: str, **said: Any) -> LogEntry:
     return done
 
 
-def test_a_number_that_another_load_has_used_is_refused(store: FileStorage) -> None:
+def test_a_sequence_that_another_load_has_used_is_refused(store: FileStorage) -> None:
     log = TableLog(store, "items")
     add(log, mark(1), "a")
     add(log, mark(2), "b")
@@ -68,7 +68,7 @@ def store(tmp_path: Path) -> FileStorage:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["append", "replace"]), st.integers(0, 3)), max_size=40))
-def test_a_table_is_what_its_log_says_at_any_version(steps: list[tuple[str, int]]) -> None:
+def test_the_log_lists_the_files_of_a_table_at_any_version(steps: list[tuple[str, int]]) -> None:
     store = FileStorage(f"memory://{uuid4().hex}")
     log = TableLog(store, "items")
     expected: list[list[str]] = [[]]
@@ -97,7 +97,7 @@ def test_an_entry_reads_back_as_it_was_written(store: FileStorage) -> None:
     assert log.read(1).known_files == {"k", "l", "m", "n"}
 
 
-def test_a_load_is_found_behind_those_of_others_and_looked_for_no_further_than_needed(
+def test_a_load_is_found_behind_loads_of_other_pipelines_with_few_reads(
     store: FileStorage,
 ) -> None:
     log = TableLog(store, "items")
@@ -113,7 +113,7 @@ def test_a_load_is_found_behind_those_of_others_and_looked_for_no_further_than_n
     assert log.find_load("none") is None
 
 
-def test_of_many_who_commit_at_once_none_is_lost(store: FileStorage) -> None:
+def test_no_concurrent_commit_is_lost(store: FileStorage) -> None:
     def work(name: str) -> None:
         log = TableLog(store, "items")
         for number in range(5):
@@ -131,7 +131,7 @@ def test_of_many_who_commit_at_once_none_is_lost(store: FileStorage) -> None:
 
 
 @pytest.mark.parametrize("content", [b"{}", b'{"format_version": 1, "kind": "append"}', b"[]"])
-def test_a_damaged_log_is_told(store: FileStorage, content: bytes) -> None:
+def test_a_damaged_log_is_reported(store: FileStorage, content: bytes) -> None:
     store.put("_dlt_files/items/0000000001.json", content)
 
     with pytest.raises(PackageDamaged):
@@ -150,7 +150,7 @@ def listed(store: FileStorage, tmp_path: Path) -> tuple[FileList, FileStorage]:
     return FileList(form=PARQUET, files=files, rows=2), package
 
 
-def test_files_are_published_once_and_again(store: FileStorage, listed: tuple[FileList, FileStorage]) -> None:
+def test_publishing_files_is_idempotent(store: FileStorage, listed: tuple[FileList, FileStorage]) -> None:
     files, package = listed
     store.put("items/2", b"half")  # what an attempt has left that died
 
@@ -164,9 +164,7 @@ def test_files_are_published_once_and_again(store: FileStorage, listed: tuple[Fi
     assert not list(Path(store.root).rglob(".tmp-*"))
 
 
-def test_a_file_that_is_not_brought_whole_is_an_error(
-    store: FileStorage, listed: tuple[FileList, FileStorage]
-) -> None:
+def test_a_partly_copied_file_is_an_error(store: FileStorage, listed: tuple[FileList, FileStorage]) -> None:
     files, package = listed
     package.put("data/two", b"sec")  # cut off since it was written down
 
@@ -187,7 +185,7 @@ def test_files_are_published_in_an_object_store(listed: tuple[FileList, FileStor
 
 
 @pytest.mark.parametrize("make", [FileStorage, lambda _: FileStorage("memory://lists")])
-def test_whoever_agrees_first_says_which_files_count(
+def test_the_file_list_that_is_recorded_first_wins(
     make: Callable[[str], FileStorage], tmp_path: Path
 ) -> None:
     lists = FileLists(make(str(tmp_path)), "items")
@@ -250,7 +248,7 @@ class Everything:
     killed_after=st.integers(0, 40),
 )
 @settings(max_examples=40, deadline=None)
-def test_a_log_without_its_old_entries_says_the_same(
+def test_a_pruned_log_returns_the_same_as_the_complete_one(
     pipelines: list[str], undone: set[int], unfinished: str, killed_after: int
 ) -> None:
     """The whole log beside it is the model; a process that deletes entries may be killed at any of them."""
@@ -297,7 +295,7 @@ def test_a_log_without_its_old_entries_says_the_same(
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_commit_lists_no_more_of_a_long_log_than_of_a_short_one(store: FileStorage) -> None:
+def test_the_size_of_an_entry_does_not_grow_with_the_log(store: FileStorage) -> None:
     names, sizes = [], []
     for number in range(1, 400):
         log = TableLog(store, "items")
@@ -315,7 +313,7 @@ def test_a_commit_lists_no_more_of_a_long_log_than_of_a_short_one(store: FileSto
 
 
 @pytest.mark.usefixtures("quick")
-def test_entries_that_are_young_stay(store: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recent_entries_are_retained(store: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_module, "_RETENTION_SECONDS", 3600.0)
     log = TableLog(store, "items")
     grow(log, ["a"] * 60)
@@ -325,7 +323,7 @@ def test_entries_that_are_young_stay(store: FileStorage, monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_commit_in_the_place_of_a_deleted_one_does_not_count(store: FileStorage) -> None:
+def test_a_commit_with_the_number_of_a_deleted_one_is_retried(store: FileStorage) -> None:
     """A process sleeps with the number of the next commit in its hand, until that is free again."""
     slow, log = TableLog(store, "items"), TableLog(store, "items")
     grow(log, ["a"] * 3)
@@ -348,7 +346,7 @@ def test_a_commit_in_the_place_of_a_deleted_one_does_not_count(store: FileStorag
 
 
 @pytest.mark.usefixtures("quick")
-def test_files_that_deleted_entries_have_replaced_are_named_unless_they_are_back(store: FileStorage) -> None:
+def test_pruning_returns_replaced_files_that_are_not_live_again(store: FileStorage) -> None:
     log = TableLog(store, "items")
     add(log, mark(1), "items/x1")
     log.commit(lambda _: LogEntry.of_load(mark(2), kind="replace", files={}, removed=("items/x1",)))
@@ -360,7 +358,7 @@ def test_files_that_deleted_entries_have_replaced_are_named_unless_they_are_back
     assert log.prune(Everything()) == ["items/x3"]
 
 
-def test_an_entry_of_an_older_release_is_read_and_followed(
+def test_an_entry_of_an_older_release_is_read_and_continued(
     store: FileStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log_module, "_RECENT_HEADERS", 5)

@@ -42,7 +42,7 @@ def history(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs:
     return SnapshotHistory(snapshots=found, refs=names)
 
 
-def test_what_readers_see_is_told_by_parents_and_not_by_numbers() -> None:
+def test_the_order_of_snapshots_is_that_of_parents_and_not_of_ids() -> None:
     seen = history((900, load_properties(mark(1))), (5, {}), (77, load_properties(mark(2))))
 
     assert [one.version for one in seen.commits()] == [77, 5, 900]
@@ -50,14 +50,14 @@ def test_what_readers_see_is_told_by_parents_and_not_by_numbers() -> None:
     assert seen.head == 77
 
 
-def test_a_load_is_there_only_if_readers_see_it() -> None:
+def test_a_load_is_committed_only_if_its_snapshot_is_on_main() -> None:
     seen = history((9, {}), (3, load_properties(mark())), main=9, **{branch_name(mark()): 3})
 
     assert seen.find_commit("items", mark()) is None
     assert seen.staged_branch(mark()) == branch_name(mark())
 
 
-def test_what_was_made_on_an_older_version_is_not_published() -> None:
+def test_a_snapshot_on_an_older_version_is_not_published() -> None:
     seen = SnapshotHistory(
         snapshots={
             9: IcebergSnapshot(id=9, parent=None, operation="append"),
@@ -76,7 +76,7 @@ def test_a_branch_without_the_commit_of_the_load_is_not_published() -> None:
     assert seen.staged_branch(mark()) is None
 
 
-def test_in_a_new_table_nothing_comes_before_the_first_commit() -> None:
+def test_the_first_commit_to_a_new_table_has_no_version_before() -> None:
     seen = history((9, NEW_TABLE), (3, load_properties(mark())), main=0, **{branch_name(mark()): 3})
     after = history((9, NEW_TABLE), (3, load_properties(mark())))
 
@@ -89,21 +89,21 @@ def test_in_a_new_table_nothing_comes_before_the_first_commit() -> None:
 @pytest.mark.parametrize(
     "later", [load_properties(mark(3)), {**load_properties(mark(2)), "penstock.manifest": "other"}]
 )
-def test_a_table_that_has_a_later_load_of_the_pipeline_is_not_written_to(later: dict[str, str]) -> None:
+def test_a_table_with_a_later_load_of_the_pipeline_is_ahead(later: dict[str, str]) -> None:
     with pytest.raises(DestinationAhead):
         history((9, {}), (3, later)).find_commit("items", mark(2))
 
 
-def test_loads_of_other_pipelines_do_not_matter() -> None:
+def test_loads_of_other_pipelines_are_ignored() -> None:
     assert history((9, load_properties(mark(7, "other")))).find_commit("items", mark(2)) is None
 
 
-def test_a_load_that_was_taken_back_is_not_brought_again() -> None:
+def test_an_undone_load_is_not_committed_again() -> None:
     with pytest.raises(DestinationTerminalException, match="rolled back"):
         history((9, {}), (3, {UNDONE: mark().load_id})).find_commit("items", mark())
 
 
-def test_branches_of_earlier_loads_of_the_pipeline_are_left_over() -> None:
+def test_branches_of_earlier_loads_of_the_pipeline_are_leftovers() -> None:
     names = [branch_name(mark(1)), f"{branch_name(mark(1))}_ab12", branch_name(mark(2)), "audit"]
     others = branch_name(mark(1, "other"))
 
@@ -113,12 +113,12 @@ def test_branches_of_earlier_loads_of_the_pipeline_are_left_over() -> None:
     assert branch_sequence(others, "shop") is None
 
 
-def test_a_look_between_two_commits_is_noticed() -> None:
+def test_a_torn_read_of_the_history_is_detected() -> None:
     assert SnapshotHistory(snapshots={}, refs={MAIN: 1}).is_torn
     assert not history((1, {})).is_torn
 
 
-def test_history_ends_where_snapshots_were_expired() -> None:
+def test_history_ends_at_expired_snapshots() -> None:
     seen = SnapshotHistory(
         snapshots={3: IcebergSnapshot(id=3, parent=2, operation="append", summary=load_properties(mark()))},
         refs={MAIN: 3},
@@ -148,9 +148,7 @@ def test_history_ends_where_snapshots_were_expired() -> None:
         ),
     ],
 )
-def test_rows_that_were_only_copied_are_not_counted(
-    operation: str, summary: dict[str, str], rows: int | None
-) -> None:
+def test_copied_rows_are_not_counted(operation: str, summary: dict[str, str], rows: int | None) -> None:
     assert row_count(operation, summary) == rows
 
 
@@ -165,7 +163,7 @@ def cut(load: dict[str, str], *, parent: int | None = 2, **refs: int) -> Snapsho
     return SnapshotHistory(snapshots={one.id: one for one in snapshots}, refs={MAIN: 9, **names})
 
 
-def test_where_the_middle_was_expired_a_load_on_a_branch_is_in_doubt() -> None:
+def test_a_branch_below_expired_snapshots_is_in_doubt() -> None:
     seen = cut(load_properties(mark()))
 
     assert seen.find_visible("items", mark()) is None
@@ -174,30 +172,30 @@ def test_where_the_middle_was_expired_a_load_on_a_branch_is_in_doubt() -> None:
     assert [(one.version, one.load_id) for one in seen.commits()] == [(9, None), (3, "2.0"), (2, None)]
 
 
-def test_what_began_at_something_that_readers_see_is_not_in_doubt() -> None:
+def test_a_branch_that_begins_on_main_is_not_in_doubt() -> None:
     seen = cut(load_properties(mark()), parent=9)
 
     assert seen.find_commit("items", mark()) is None
     assert [one.version for one in seen.commits()] == [9]
 
 
-def test_other_branches_leave_no_doubt() -> None:
+def test_branches_of_other_writers_are_not_in_doubt() -> None:
     assert cut({}).find_commit("items", mark()) is None
     assert cut(load_properties(mark()), audit=3).find_commit("items", mark()) is None
     assert cut(load_properties(mark(1))).find_commit("items", mark()) is None
 
 
-def test_the_branch_of_a_later_load_keeps_an_earlier_one_out() -> None:
+def test_a_branch_of_a_later_load_refuses_an_earlier_one() -> None:
     with pytest.raises(DestinationAhead):
         history((9, {}), **{branch_name(mark(3)): 9}).find_commit("items", mark(2))
 
 
-def test_a_load_is_begun_as_soon_as_it_has_a_branch() -> None:
+def test_a_load_with_a_branch_has_begun() -> None:
     assert history((9, {}), **{branch_name(mark()): 9}).branch_head(mark()) == 9
     assert history((9, {}), **{branch_name(mark(1)): 9}).branch_head(mark()) is None
 
 
-def test_open_loads_of_others_are_told_from_complete_ones() -> None:
+def test_open_loads_of_other_pipelines_have_no_expiring_branch() -> None:
     theirs = branch_name(mark(1, "other"))
     seen = history((9, {}), **dict.fromkeys([branch_name(mark()), theirs, "audit"], 9))
 
@@ -205,7 +203,7 @@ def test_open_loads_of_others_are_told_from_complete_ones() -> None:
     assert replace(seen, expiring_refs=frozenset((theirs,))).open_branches_of_others("shop") == ()
 
 
-def test_a_load_that_was_taken_back_is_told() -> None:
+def test_the_snapshot_of_an_undo_names_the_load() -> None:
     assert history((9, {}), (3, {UNDONE: mark().load_id})).is_undone(mark().load_id)
     assert not history((9, {}), (3, load_properties(mark()))).is_undone(mark().load_id)
 
@@ -226,7 +224,7 @@ def renewed() -> SnapshotHistory:
     )
 
 
-def test_a_table_that_was_replaced_tells_what_was_there_before() -> None:
+def test_a_recreated_table_records_the_version_before() -> None:
     seen = renewed()
 
     assert [(one.version, one.load_id, one.replaces) for one in seen.commits()] == [
@@ -238,7 +236,7 @@ def test_a_table_that_was_replaced_tells_what_was_there_before() -> None:
     assert not seen.is_table_replacement(9)
 
 
-def test_what_was_there_before_a_replaced_table_may_be_expired() -> None:
+def test_the_version_before_a_recreated_table_may_be_expired() -> None:
     seen = replace(renewed(), snapshots={4: renewed().snapshots[4]})
 
     assert [one.version for one in seen.commits()] == [4]
@@ -246,7 +244,7 @@ def test_what_was_there_before_a_replaced_table_may_be_expired() -> None:
     assert seen.find_commit("items", mark(2)) is not None
 
 
-def test_a_replaced_table_that_was_taken_back_never_gets_the_load_again() -> None:
+def test_an_undone_recreated_table_refuses_the_load() -> None:
     back = IcebergSnapshot(
         id=2, parent=None, operation="append", summary={UNDONE: "2.0", **replace_properties(4)}
     )

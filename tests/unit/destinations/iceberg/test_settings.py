@@ -49,7 +49,7 @@ def table(**said: Any) -> Table:
     return Table.from_dict({"name": "items", "columns": columns, **said})
 
 
-def test_by_default_tables_stand_in_the_folder_of_their_dataset() -> None:
+def test_by_default_tables_are_in_the_folder_of_their_dataset() -> None:
     found = configured()
 
     conf, name = found.session_conf(), found.session_catalog_name
@@ -60,14 +60,14 @@ def test_by_default_tables_stand_in_the_folder_of_their_dataset() -> None:
     assert client.displayable_location() == f"{Path.cwd()}/shop_lake/lake"
 
 
-def test_a_catalog_of_the_session_is_left_as_it_is_but_for_its_memory() -> None:
+def test_only_the_cache_of_a_session_catalog_is_disabled() -> None:
     found = configured(catalog="prod", bucket_url="/lake")
 
     assert found.session_conf() == {"spark.sql.catalog.prod.cache-enabled": "false"}
     assert ICEBERG.client(Schema("shop"), found).tables.sql_name("items") == "`prod`.`lake`.`items`"
 
 
-def test_a_password_is_told_to_the_session_and_to_nobody_else() -> None:
+def test_a_password_is_set_in_the_session_and_never_shown() -> None:
     found = configured(catalog="jdbc", catalog_properties=JDBC, bucket_url="/lake")
     client = ICEBERG.client(Schema("shop"), found)
 
@@ -81,7 +81,7 @@ def test_a_password_is_told_to_the_session_and_to_nobody_else() -> None:
     assert "open-sesame" not in told + repr(client.tables) + client.displayable_location()
 
 
-def test_what_a_catalog_is_told_comes_from_the_settings() -> None:
+def test_catalog_properties_come_from_the_settings() -> None:
     settings = Settings(environment={"DESTINATION__ICEBERG__CATALOG_PROPERTIES": json.dumps(JDBC)})
 
     found = iceberg(bucket_url="/lake", catalog="jdbc").configuration(
@@ -93,7 +93,7 @@ def test_what_a_catalog_is_told_comes_from_the_settings() -> None:
     assert "open-sesame" not in repr(found)
 
 
-def test_a_catalog_in_a_database_has_one_name_however_its_address_is_spelled() -> None:
+def test_the_name_of_a_jdbc_catalog_does_not_depend_on_its_address() -> None:
     def name(**more: Any) -> str:
         properties = {**JDBC, **more.pop("properties", {})}
         return configured(
@@ -104,14 +104,14 @@ def test_a_catalog_in_a_database_has_one_name_however_its_address_is_spelled() -
     assert name(catalog_name="shop") == "shop"
 
 
-def test_other_catalogs_have_a_name_for_each_place() -> None:
+def test_the_name_of_other_catalogs_depends_on_the_location() -> None:
     def name(url: str) -> str:
         return configured(bucket_url=url).session_catalog_name
 
     assert name("/lake") == name("/lake") != name("/pond")
 
 
-def test_a_warehouse_of_its_own_is_not_the_folder_of_the_dataset() -> None:
+def test_tables_of_a_separate_warehouse_are_not_addressed_by_path() -> None:
     found = configured(bucket_url="/lake", catalog_properties={"warehouse": "/elsewhere"})
 
     assert not found.is_by_path
@@ -119,7 +119,7 @@ def test_a_warehouse_of_its_own_is_not_the_folder_of_the_dataset() -> None:
         configured(catalog_properties={"warehouse": "s3://lake"}).check_warehouse()
 
 
-def test_keys_of_a_bucket_go_with_the_catalog() -> None:
+def test_the_catalog_gets_the_credentials_of_the_bucket() -> None:
     credentials = AwsCredentials(aws_access_key_id="me", aws_secret_access_key="open-sesame")
     found = configured(catalog="glue", bucket_url="s3://lake/raw", credentials=credentials)
 
@@ -127,7 +127,7 @@ def test_keys_of_a_bucket_go_with_the_catalog() -> None:
     assert found.session_conf()[key] == "open-sesame"
 
 
-def test_a_session_that_has_another_catalog_of_the_name_is_not_told_of_this_one() -> None:
+def test_a_session_with_another_catalog_of_the_same_name_is_refused() -> None:
     class Conf(dict[str, str]):
         set = dict.__setitem__
 
@@ -144,7 +144,7 @@ def test_a_session_that_has_another_catalog_of_the_name_is_not_told_of_this_one(
     assert conf == {"spark.sql.catalog.c.uri": "here"}
 
 
-def test_the_warehouse_of_a_rest_catalog_is_its_own_affair() -> None:
+def test_a_rest_catalog_gets_no_warehouse() -> None:
     found = configured(catalog="rest", catalog_properties={"uri": "https://host"}, bucket_url="/lake")
 
     assert f"spark.sql.catalog.{found.session_catalog_name}.warehouse" not in found.session_conf()
@@ -159,17 +159,17 @@ def test_a_catalog_of_files_on_an_object_store_needs_a_lock(url: str) -> None:
     configured(bucket_url=url, catalog="glue").check_warehouse()
 
 
-def test_such_a_catalog_is_refused_before_anything_is_opened() -> None:
+def test_a_catalog_without_a_lock_is_refused_when_the_client_opens() -> None:
     with pytest.raises(UsageError, match="loses commits"):
         ICEBERG.client(Schema("shop"), configured(bucket_url="s3://lake/raw"))
 
 
-def test_on_a_cluster_a_location_must_be_given() -> None:
+def test_on_a_cluster_a_location_is_required() -> None:
     with pytest.raises(MissingLocation, match="DESTINATION__ICEBERG__BUCKET_URL"):
         configured(master="yarn")
 
 
-def test_what_the_settings_say_of_tables_is_overruled_by_each_of_them() -> None:
+def test_hints_of_a_table_override_the_table_properties_of_the_settings() -> None:
     found = configured(merge_mode="merge-on-read", target_file_size=1024).properties
     own = {"x-iceberg-table-properties": {"write.merge.mode": "copy-on-write"}}
 
@@ -180,7 +180,7 @@ def test_what_the_settings_say_of_tables_is_overruled_by_each_of_them() -> None:
     assert properties["write.target-file-size-bytes"] == "1024"
 
 
-def test_partitions_come_from_the_hint_of_dlt_and_from_columns() -> None:
+def test_partitions_come_from_dlts_hint_and_from_column_hints() -> None:
     said = [
         {"transform": "bucket", "source_column": "id", "param_value": 8},
         {"transform": "month", "source_column": "odd `name`"},
@@ -199,7 +199,7 @@ def test_partitions_come_from_the_hint_of_dlt_and_from_columns() -> None:
 @pytest.mark.parametrize(
     "said", [{"transform": "bucket", "source_column": "id"}, {"transform": "week", "source_column": "id"}, {}]
 )
-def test_a_partition_that_there_is_not_is_refused(said: dict[str, Any]) -> None:
+def test_an_invalid_partition_is_refused(said: dict[str, Any]) -> None:
     with pytest.raises(SchemaCorruptedException, match="not a partition"):
         partition_fields(table(**{"x-iceberg-partition": [said]}))
 
@@ -217,11 +217,11 @@ def test_a_partition_that_there_is_not_is_refused(said: dict[str, Any]) -> None:
         ("BIGINT", "INT", False),
     ],
 )
-def test_types_are_widened_where_iceberg_reads_old_files(has: str, to: str, can: bool) -> None:
+def test_types_are_widened_if_iceberg_can_read_existing_files(has: str, to: str, can: bool) -> None:
     assert can_widen(has, to) is can
 
 
-def test_errors_are_known_by_their_words() -> None:
+def test_errors_are_classified_by_their_text() -> None:
     refused = RuntimeError(
         "java.lang.IllegalArgumentException: Cannot fast-forward: main is not an ancestor of b"
     )
@@ -254,7 +254,7 @@ def tidied(seen: SnapshotHistory, **said: Any) -> list[str]:
     return [text.split("(", maxsplit=1)[0] for text in statements]
 
 
-def test_the_branch_of_a_complete_load_goes_by_itself() -> None:
+def test_the_branch_of_a_complete_load_expires() -> None:
     found = upkeep(SnapshotHistory(snapshots={}, refs={}))
 
     (chore,) = found.branch_tasks("t", settled())
@@ -268,7 +268,7 @@ def test_the_branch_of_a_complete_load_goes_by_itself() -> None:
     ]
 
 
-def test_tables_are_tidied_up_as_the_settings_say() -> None:
+def test_maintenance_runs_the_enabled_tasks() -> None:
     found = upkeep(SnapshotHistory(snapshots={}, refs={}), optimize=True, expire_hours=1)
 
     assert [one.statement for one in found.maintenance_tasks("t", datetime(2024, 1, 2, tzinfo=UTC))] == [
@@ -280,7 +280,7 @@ def test_tables_are_tidied_up_as_the_settings_say() -> None:
     ]
 
 
-def test_a_table_with_an_open_load_of_another_pipeline_is_not_tidied_up() -> None:
+def test_maintenance_skips_a_table_with_an_open_load_of_another_pipeline() -> None:
     other = branch_name(LoadMark(pipeline_name="other", sequence=1, load_id="2.0", manifest_hash="m"))
     alone, shared = (
         SnapshotHistory(snapshots={}, refs={"b": 7}),

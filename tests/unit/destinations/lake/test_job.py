@@ -110,7 +110,7 @@ def package_at(folder: Path) -> Package:
     return package
 
 
-def test_from_one_job_file_the_whole_load_is_known(tmp_path: Path) -> None:
+def test_a_job_file_leads_to_the_complete_load(tmp_path: Path) -> None:
     package, sealed = package_at(tmp_path), manifest("x")
     Packages.at(str(tmp_path)).seal(sealed)
 
@@ -122,7 +122,7 @@ def test_from_one_job_file_the_whole_load_is_known(tmp_path: Path) -> None:
     assert staged.store.root == package.path
 
 
-def test_what_a_late_run_writes_into_a_sealed_package_changes_nothing_of_its_load(tmp_path: Path) -> None:
+def test_jobs_that_a_late_run_adds_to_a_sealed_package_are_ignored(tmp_path: Path) -> None:
     package = package_at(tmp_path)
     Packages.at(str(tmp_path)).seal(manifest("x"))
 
@@ -132,14 +132,14 @@ def test_what_a_late_run_writes_into_a_sealed_package_changes_nothing_of_its_loa
     assert staged._jobs == {"items__tags": "items__tags.x.0.reference", "items": "items.x.0.reference"}
 
 
-def test_nothing_is_committed_for_a_package_that_is_not_sealed(tmp_path: Path) -> None:
+def test_a_package_that_is_not_sealed_is_not_loaded(tmp_path: Path) -> None:
     package = package_at(tmp_path)
 
     with pytest.raises(InternalError, match="not part of a sealed load"):
         print(StagedPackage(f"{package.path}/new_jobs/items.x.0.reference").mark)  # noqa: T201 - asking is what fails
 
 
-def test_one_table_of_a_chain_at_a_time_and_other_chains_meanwhile() -> None:
+def test_a_chain_lock_excludes_its_own_chain_only() -> None:
     turns, most, now, lock = ChainLocks(), dict[str, int](), dict[str, int](), threading.Lock()
     together = threading.Barrier(2, timeout=120)
 
@@ -167,7 +167,7 @@ def test_one_table_of_a_chain_at_a_time_and_other_chains_meanwhile() -> None:
     assert not together.broken
 
 
-def test_two_chains_find_out_what_their_tables_agree_on_at_the_same_time(
+def test_two_chains_compute_their_merge_sets_in_parallel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together, turns = threading.Barrier(2, timeout=60), ChainLocks()

@@ -32,7 +32,7 @@ def merge_of(root: Table, *, target_columns: tuple[str, ...] = COLUMNS) -> str:
     return merge.sql(target="`delta`.`x`", source="`src`")
 
 
-def test_an_exchange_deletes_what_is_marked_and_inserts_rows() -> None:
+def test_a_delete_insert_deletes_superseded_rows_and_inserts_rows() -> None:
     assert merge_of(root_table()).splitlines() == [
         "MERGE INTO `delta`.`x` AS `t`",
         "USING `src` AS `s`",
@@ -45,14 +45,14 @@ def test_an_exchange_deletes_what_is_marked_and_inserts_rows() -> None:
     ]
 
 
-def test_an_upsert_deletes_what_is_flagged_and_never_inserts_it() -> None:
+def test_an_upsert_deletes_flagged_rows_and_never_inserts_them() -> None:
     text = merge_of(root_table(strategy="upsert", hints={"deleted": {"hard_delete": True}}))
 
     assert "WHEN MATCHED AND (`s`.`deleted` IS NOT NULL AND `s`.`deleted`) THEN DELETE" in text
     assert "WHEN NOT MATCHED AND NOT (`s`.`deleted` IS NOT NULL AND `s`.`deleted`) THEN INSERT" in text
 
 
-def test_insert_only_has_nothing_but_an_insert() -> None:
+def test_insert_only_has_a_single_insert_clause() -> None:
     text = merge_of(root_table(strategy="insert-only"))
 
     assert "WHEN MATCHED" not in text
@@ -69,7 +69,7 @@ def test_insert_only_has_nothing_but_an_insert() -> None:
         ),
     ],
 )
-def test_only_a_version_that_is_valid_ends(until: str | None, condition: str) -> None:
+def test_only_an_active_version_ends(until: str | None, condition: str) -> None:
     root = root_table(strategy="scd2", hints={"_dlt_valid_to": {"x-active-record-timestamp": until}})
     plan = plan_chain("items", {"items": root}, with_rows=("items",))
     assert plan.hints is not None
@@ -86,13 +86,13 @@ def test_only_a_version_that_is_valid_ends(until: str | None, condition: str) ->
     assert "WHEN MATCHED THEN UPDATE SET `_dlt_valid_to` = `s`.`_dlt_valid_to`" in text
 
 
-def test_columns_that_the_table_lacks_come_with_the_same_commit() -> None:
+def test_missing_columns_are_added_by_the_same_commit() -> None:
     text = merge_of(root_table(), target_columns=("id",))
 
     assert text.startswith("MERGE WITH SCHEMA EVOLUTION INTO")
 
 
-def test_a_nested_table_without_rows_is_only_cleared() -> None:
+def test_a_nested_table_without_rows_is_only_deleted_from() -> None:
     found = {table.name: table for table in (root_table(), nested_table("items__tags"))}
     plan = plan_chain("items", found, with_rows=("items",))
     assert plan.hints is not None
@@ -105,7 +105,7 @@ def test_a_nested_table_without_rows_is_only_cleared() -> None:
 
 
 @given(st.lists(st.text(min_size=1, max_size=8), min_size=2, max_size=5, unique=True))
-def test_names_are_quoted_whatever_is_in_them(names: list[str]) -> None:
+def test_names_with_any_characters_are_quoted(names: list[str]) -> None:
     root = Table.from_dict(
         {
             "name": "items",
@@ -132,7 +132,7 @@ def test_names_are_quoted_whatever_is_in_them(names: list[str]) -> None:
     assert [one.name for one in inserted.this.expressions] == names
 
 
-def test_a_range_names_all_values_of_a_partition_or_the_bounds() -> None:
+def test_a_range_has_all_values_of_a_partition_column_or_the_bounds() -> None:
     day = KeyRange(column="day", sql_type="DATE", values=("2024-01-01", "2024-01-02"))
     number = KeyRange(column="id", sql_type="BIGINT", low="1", high="9")
 
@@ -157,7 +157,7 @@ def test_bounds_hold_for_every_key_and_stay_short(keys: list[str]) -> None:
     assert len(found.sql("t") or "") < 6 * 1_000
 
 
-def test_two_keys_are_alternatives_and_one_of_which_nothing_is_known_means_any_row() -> None:
+def test_two_keys_are_alternatives_and_an_unbounded_one_allows_any_row() -> None:
     number = KeyRange(column="id", sql_type="BIGINT", low="1", high="9")
     day = KeyRange(column="day", sql_type="DATE", low="2024-01-01", high="2024-01-02")
 
@@ -168,7 +168,7 @@ def test_two_keys_are_alternatives_and_one_of_which_nothing_is_known_means_any_r
     assert pruning_condition([], [], "t") is None
 
 
-def test_a_nested_row_that_is_too_old_to_name_its_root_is_found_by_its_parent() -> None:
+def test_a_nested_row_older_than_the_root_key_is_matched_by_its_parent_key() -> None:
     found = {table.name: table for table in (root_table(), nested_table("items__tags"))}
     plan = plan_chain("items", found, with_rows=("items",))
     assert plan.hints is not None
@@ -187,7 +187,7 @@ def test_a_nested_row_that_is_too_old_to_name_its_root_is_found_by_its_parent() 
     assert on("_dlt_parent_id").endswith("`t`.`_dlt_parent_id` = `s`.`_dlt_root_id`")
 
 
-def test_only_key_columns_tell_files_apart() -> None:
+def test_only_key_columns_prune_files() -> None:
     root = root_table(primary_key=("id", "deleted"), merge_key=("day",), hints={"day": {"partition": True}})
 
     found = key_range_queries(root, merge_hints(root).key_sets)
@@ -198,7 +198,7 @@ def test_only_key_columns_tell_files_apart() -> None:
     ]
 
 
-def test_what_a_chain_agrees_on_is_written_once(tmp_path: object) -> None:
+def test_merge_sets_are_published_once(tmp_path: object) -> None:
     store = FileStorage(str(tmp_path))
     first = MergeSets(
         sets={

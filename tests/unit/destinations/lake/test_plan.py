@@ -39,7 +39,7 @@ def steps(plan: ChainPlan) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_children_come_before_the_rows_that_they_belong_to() -> None:
+def test_children_are_committed_before_their_parents() -> None:
     plan = plan_chain("items", whole(root_table()), with_rows=("items", *NESTED))
 
     assert [step.table for step in plan.steps] == [
@@ -50,7 +50,7 @@ def test_children_come_before_the_rows_that_they_belong_to() -> None:
     ]
 
 
-def test_an_append_adds_rows_where_there_are_some_and_looks_at_nothing_else() -> None:
+def test_an_append_commits_only_tables_with_rows_and_needs_no_merge_sets() -> None:
     plan = plan_chain("items", whole(root_table(disposition="append")), with_rows=("items", "items__tags"))
 
     assert {step.table: step.commit for step in plan.steps} == {
@@ -62,7 +62,7 @@ def test_an_append_adds_rows_where_there_are_some_and_looks_at_nothing_else() ->
     assert plan.sets == MergeSetPlan()
 
 
-def test_a_replace_empties_the_tables_that_get_no_rows() -> None:
+def test_a_replace_truncates_tables_without_rows() -> None:
     plan = plan_chain("items", whole(root_table(disposition="replace")), with_rows=("items", "items__tags"))
 
     assert {step.table: (step.commit, step.rows) for step in plan.steps} == {
@@ -73,7 +73,7 @@ def test_a_replace_empties_the_tables_that_get_no_rows() -> None:
     }
 
 
-def test_a_table_that_never_had_rows_is_not_looked_at() -> None:
+def test_a_table_that_never_had_rows_is_not_part_of_the_plan() -> None:
     found = tables(root_table(), nested_table("items__tags", seen=False))
 
     assert [step.table for step in plan_chain("items", found, with_rows=("items",)).steps] == ["items"]
@@ -93,14 +93,14 @@ def test_delete_insert_of_one_table_matches_by_its_key() -> None:
     assert plan.is_flat
 
 
-def test_with_two_keys_the_rows_that_give_way_are_found_first() -> None:
+def test_with_two_keys_superseded_rows_are_found_by_a_merge_set() -> None:
     plan = plan_chain("items", tables(root_table(merge_key=("day",))), with_rows=("items",))
 
     assert steps(plan) == [("items", "merge", "delete_insert", "kept", "root_ids", ("_dlt_id",))]
     assert plan.sets.superseding_keys == (("id",), ("day",))
 
 
-def test_delete_insert_of_a_chain_takes_children_with_their_roots() -> None:
+def test_delete_insert_of_a_chain_deletes_children_with_their_roots() -> None:
     plan = plan_chain("items", whole(root_table()), with_rows=("items", "items__tags"))
 
     assert steps(plan) == [
@@ -112,21 +112,21 @@ def test_delete_insert_of_a_chain_takes_children_with_their_roots() -> None:
     assert (plan.sets.skipped_rows, plan.sets.superseding_keys) == (True, (("id",),))
 
 
-def test_rows_that_do_not_name_their_root_are_found_by_their_parents() -> None:
+def test_rows_without_a_root_key_are_found_by_their_parents() -> None:
     plan = plan_chain("items", whole(root_table(), root_key=False), with_rows=("items", *NESTED))
 
     assert {step.match for step in plan.steps[:-1]} == {("_dlt_parent_id",)}
     assert plan.sets.intermediate_tables == ("items__parts",)
 
 
-def test_rows_that_name_nothing_are_refused() -> None:
+def test_a_nested_table_without_a_root_key_or_parent_key_is_refused() -> None:
     lost = nested_table("items__tags", root_key=False).without_columns("_dlt_parent_id")
 
     with pytest.raises(SchemaCorruptedException, match="no column with the key of items"):
         plan_chain("items", tables(root_table(), lost), with_rows=("items", "items__tags"))
 
 
-def test_without_any_key_a_merge_appends_what_is_not_to_be_deleted() -> None:
+def test_a_merge_without_a_key_appends_rows_that_are_not_flagged_for_deletion() -> None:
     plan = plan_chain(
         "items",
         whole(root_table(primary_key=(), hints={"deleted": {"hard_delete": True}})),
@@ -142,7 +142,7 @@ def test_without_any_key_a_merge_appends_what_is_not_to_be_deleted() -> None:
     assert plan.sets.skipped_rows
 
 
-def test_a_table_that_does_not_say_how_it_is_merged_goes_by_the_destination() -> None:
+def test_the_default_merge_strategy_is_that_of_the_destination() -> None:
     said, silent = (
         plan_chain("items", tables(root), with_rows=("items",), default_strategy="upsert").step("items")
         for root in (root_table(strategy="delete-insert"), root_table())
@@ -151,7 +151,7 @@ def test_a_table_that_does_not_say_how_it_is_merged_goes_by_the_destination() ->
     assert (said.merge_kind, silent.merge_kind) == ("delete_insert", "upsert")
 
 
-def test_an_upsert_updates_the_root_and_exchanges_its_children() -> None:
+def test_an_upsert_updates_the_root_and_replaces_its_children() -> None:
     plan = plan_chain(
         "items",
         tables(root_table(strategy="upsert", merge_key=("day",)), nested_table("items__tags")),
@@ -165,7 +165,7 @@ def test_an_upsert_updates_the_root_and_exchanges_its_children() -> None:
     assert plan.sets.superseding_keys == (("id",),)
 
 
-def test_insert_only_adds_what_is_not_there() -> None:
+def test_insert_only_adds_rows_with_new_keys() -> None:
     plan = plan_chain(
         "items",
         tables(root_table(strategy="insert-only"), nested_table("items__tags"), nested_table("items__x")),
@@ -179,7 +179,7 @@ def test_insert_only_adds_what_is_not_there() -> None:
     ]
 
 
-def test_history_ends_versions_and_adds_others_and_children_stay() -> None:
+def test_scd2_ends_versions_adds_new_ones_and_keeps_old_children() -> None:
     plan = plan_chain(
         "items",
         tables(root_table(strategy="scd2"), nested_table("items__tags", root_key=False)),
@@ -199,21 +199,21 @@ def test_some_strategies_need_a_primary_key(strategy: str) -> None:
         merge_hints(root_table(primary_key=(), strategy=strategy))
 
 
-def test_one_column_only_says_that_rows_are_deleted() -> None:
+def test_two_hard_delete_columns_are_refused() -> None:
     root = root_table(hints={"deleted": {"hard_delete": True}, "at": {"hard_delete": True}})
 
     with pytest.raises(SchemaCorruptedException, match="at and deleted have the hint 'hard_delete'"):
         merge_hints(root)
 
 
-def test_a_column_that_has_no_type_yet_says_nothing() -> None:
+def test_hints_of_a_column_without_a_type_are_ignored() -> None:
     root = root_table()
     waiting = root.columns["deleted"].with_hints(hard_delete=True, data_type=None)
 
     assert merge_hints(root.with_columns([waiting])).hard_delete is None
 
 
-def test_any_value_of_a_column_that_is_no_boolean_deletes() -> None:
+def test_any_value_of_a_hard_delete_column_that_is_not_boolean_deletes() -> None:
     flagged = merge_hints(root_table(hints={"at": {"hard_delete": True}})).hard_delete
 
     assert flagged is not None
@@ -226,7 +226,7 @@ def test_any_value_of_a_column_that_is_no_boolean_deletes() -> None:
     flags=st.booleans(),
     with_rows=st.sets(st.sampled_from(NESTED)),
 )
-def test_every_table_of_a_chain_gets_one_commit_at_most_and_nested_rows_go_with_their_root(
+def test_every_table_of_a_chain_gets_at_most_one_commit_and_nested_rows_follow_their_root(
     strategy: str, keys: tuple[tuple[str, ...], tuple[str, ...]], flags: bool, with_rows: set[str]
 ) -> None:
     primary, merge = keys
@@ -267,7 +267,7 @@ def chain_of(disposition: str, renewal: str | None = None) -> dict[str, Table]:
 
 
 @given(disposition=DISPOSITIONS, with_rows=ROWS, renewal=st.sampled_from(["table", "rows"]))
-def test_a_chain_that_begins_anew_gets_what_it_would_get_if_nothing_were_there(
+def test_a_refreshed_chain_is_planned_as_if_no_table_existed(
     disposition: str, with_rows: tuple[str, ...], renewal: str
 ) -> None:
     before = plan_chain("items", chain_of(disposition), with_rows=with_rows)
@@ -287,9 +287,7 @@ def test_a_chain_that_begins_anew_gets_what_it_would_get_if_nothing_were_there(
 
 
 @given(disposition=DISPOSITIONS, with_rows=ROWS)
-def test_all_tables_of_a_chain_lose_their_rows_and_none_is_left_as_it_was(
-    disposition: str, with_rows: tuple[str, ...]
-) -> None:
+def test_a_refresh_of_rows_covers_all_tables_of_a_chain(disposition: str, with_rows: tuple[str, ...]) -> None:
     plan = plan_chain("items", chain_of(disposition, "rows"), with_rows=with_rows)
 
     assert {step.table for step in plan.steps} == {"items", *NESTED}
