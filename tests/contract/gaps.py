@@ -11,7 +11,7 @@ _NO_MERGE: Final = gap(
     "never",
     "rows in plain files are never found again: a merge needs a table format",
     raises=UsageError,
-    says="is to be merged as plain files, without a table format",
+    says="cannot merge table",
 )
 PLAIN_FILES: Final = {case.name: _NO_MERGE for case in destination_suite() if "merge" in case.needs}
 _ONE_KEY: Final = gap("never", "the example merges by the one key of its settings, and by nothing else")

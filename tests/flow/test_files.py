@@ -106,7 +106,7 @@ def test_files_with_different_columns_are_loaded_and_bad_lines_quarantined(
     aside = rows_of(pipeline, "_dlt_quarantine", "item", "raw", "reason", "table_name")
     assert [row[:2] for row in aside] == [(2, "3"), (3, "4,b,c")]
     assert all(row[2].endswith(f"{raw}/a.csv") and row[3] == "orders" for row in aside)
-    assert "of orders 2 were put aside" in str(told(pipeline).last_extract_info)
+    assert "- orders: 2 quarantined" in str(told(pipeline).last_extract_info)
 
 
 def test_lines_of_json_are_read_by_the_rules_of_rows(

@@ -1,6 +1,6 @@
-"""Rows leave the source and stand as files in a package.
+"""Extraction: the items of resources are written as files of a package.
 
 Takes:   resources.
-Gives:   Parquet part files of one JSON text column, on storage as they come; never rows in memory.
+Gives:   Parquet part files, with rows as JSON text and frames typed, on storage as they are read.
 Touches: package, interfaces, errors.
 """

@@ -1,4 +1,4 @@
-"""A Python row becomes one line of JSON text. Types that JSON lacks carry a one-character tag."""
+"""Encodes a Python row as one line of JSON text, with one-character tags for types that JSON lacks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from penstock.extract.json_fallback import (
 )
 from penstock.package import tags
 
-# Keys that are no texts are looked at: 1 and "1" would be one key of JSON.
+# Keys that are not strings raise an error: 1 and "1" would be one key in JSON.
 _ORJSON_OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
-# The first two UTF-8 bytes that all tags share: a cheap look before a careful one.
+# The first two UTF-8 bytes that all tags share: a cheap check before the exact one.
 _TAG_PREFIX = tags.DECIMAL.encode()[:2]
 
 
 def encode(row: Any) -> bytes:
-    """The JSON text of a row; a row that is no object becomes `{"value": row}`.
+    """Return the JSON text of a row; a row that is no object becomes `{"value": row}`.
 
     >>> encode({"a": 1}), encode(7)
     (b'{"a":1}', b'{"value":7}')
@@ -36,7 +36,7 @@ def encode(row: Any) -> bytes:
         text = orjson.dumps(shaped, json_default, _ORJSON_OPTIONS)
     except orjson.JSONEncodeError:
         return _encode_strict(shaped)
-    # The encoder writes NaN and Infinity as null, and lets a user's text begin like one of our tags.
+    # orjson writes NaN and Infinity as null, and does not escape a user's text that begins with a tag.
     if _TAG_PREFIX in text or (b"null" in text and _may_be_non_finite(shaped)):
         return _encode_strict(shaped)
     return text
@@ -50,7 +50,7 @@ def _encode_strict(row: Any) -> bytes:
     except orjson.JSONEncodeError as error:
         if "ecursion" in str(error):
             return encode_deep(row).encode()
-        # What our own function said is clearer than what the encoder made of it.
+        # The error of `json_default` is clearer than that of the encoder.
         raise error.__cause__ or error from None
 
 

@@ -1,4 +1,4 @@
-"""Reads the streams of a flow together, and gives their items as they come."""
+"""The engine that reads the streams of a flow concurrently, and its threads and event loop."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from penstock.interfaces.source import Flow
 
 FlowItem = tuple[Node, Any, Any]
-"""An item at the end of its resource: the node, the item, its mark."""
+"""An item after all stages of its resource: the node, the item, its mark."""
 _THREAD_PREFIX = "penstock-extract"
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingValue:
-    """Where a value goes on that something else has to work out first."""
+    """The stage at which a value continues once it is computed elsewhere."""
 
     node: Node
     stage_index: int
     mark: Any
     item_number: int
-    """Which item of the resource it is, counted from 1."""
+    """The number of the item in its resource, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BackgroundWork:
-    """What is done for an item that has arrived, in a thread; its resource rests meanwhile."""
+    """Work for an item in a thread; its resource is blocked meanwhile."""
 
     node: Node
     on_done: Callable[[Any], None]
@@ -55,21 +55,21 @@ class _BackgroundWork:
 
 @dataclass(slots=True)
 class _BlockedResource:
-    """What waits until the work for an item is done: taps of its resource, and work for its other items."""
+    """Iterators and work of a resource that wait until the work for one item is done."""
 
     iterators: list[ItemIterator] = field(default_factory=list)
     queued_work: deque[tuple[Callable[[], Any], Callable[[Any], None]]] = field(default_factory=deque)
 
 
 class ExtractEngine:
-    """One reading of one flow.
+    """One pass over one flow.
 
-    Resources take turns, one item each. A generator that comes up on the way of an item is emptied before
-    the resource is asked for its next item, so rows keep the order in which they were yielded. What runs in
-    threads or on the event loop goes on by itself, at most `max_parallel_items` at a time.
+    Resources take turns, one item each. A generator that a stage returns is exhausted before the next item
+    of its resource is read, so rows keep the order in which they were yielded. Threads and the event loop
+    run at most `max_parallel_items` calls at a time.
 
-    After `pause` no resource is asked for another item; what is on its way arrives, and `arrivals` ends. It
-    goes on when it is called again.
+    After `pause` no resource is read; items between stages are finished, and `items` ends. Call `items` again
+    to continue.
     """
 
     def __init__(self, flow: Flow, workload: Workload, cursors: Cursors | None = None) -> None:
@@ -80,17 +80,17 @@ class ExtractEngine:
         )
         self.is_paused = False
         self.failures: dict[str, PenstockError] = {}
-        """What resources raised that the others went on without, by name."""
+        """The errors of failed resources, by name; the others continue."""
         self._workers = Workers(workload.workers)
-        taps = (ItemIterator.for_node(node) for node in self.roots)
-        self._queue = IteratorQueue(taps, fifo=workload.next_item_mode == "fifo")
+        iterators = (ItemIterator.for_node(node) for node in self.roots)
+        self._queue = IteratorQueue(iterators, fifo=workload.next_item_mode == "fifo")
         self._running_iterators: dict[int, ItemIterator] = {}
         self._blocked: dict[Node, _BlockedResource] = {}
         self._output: deque[FlowItem] = deque()
         self._spawned: list[ItemIterator] = []
 
     def items(self) -> Generator[FlowItem]:
-        """Every item that reaches the end of a selected resource. Closing this closes all generators."""
+        """Yield every item of the selected resources. Closing this closes all generators."""
         self.is_paused = False
         try:
             yield from self._iterate()
@@ -102,7 +102,7 @@ class ExtractEngine:
             self.close()
 
     def pause(self) -> None:
-        """Let what is on its way arrive, and then rest: between two items of every resource."""
+        """Finish the items between stages, then stop between two items of every resource."""
         self._queue.is_pausing = True
 
     def close(self) -> None:
@@ -111,16 +111,16 @@ class ExtractEngine:
             raise problem
 
     def fail(self, node: Node, error: PenstockError) -> None:
-        """Go on without a resource and those that it feeds; where that is not wanted, this raises."""
+        """Exclude a resource and all that it feeds; raise the error unless `on_error` is `continue`."""
         if not self._continues_on_error:
             raise error
         for failed in node.mark_failed():
             self.failures.setdefault(failed.name, error)
 
     def submit(self, node: Node, work: Callable[[], Any], on_done: Callable[[Any], None]) -> None:
-        """Do work for an item in a thread; `done` gets what it gives, here, before the next item is drawn.
+        """Run work for an item in a thread, and pass its result to `on_done` before the next item is read.
 
-        The files of several resources are written at the same time, those of one resource after each other.
+        Files of several resources are written concurrently, those of one resource one after the other.
         """
         if node.stream.is_transformer:
             on_done(node.run(work))
@@ -137,48 +137,47 @@ class ExtractEngine:
             if self._queue.is_pausing and self._is_idle():
                 self._queue.is_pausing, self.is_paused = False, True
                 return
-            if self._can_read_directly() and (tap := self._queue.take()):
-                value = self._next_item(tap)
+            if self._can_read_directly() and (iterator := self._queue.take()):
+                value = self._next_item(iterator)
                 if type(value) is dict or type(value) is list:
                     # Most items: straight from a generator to its table.
-                    tap.node.items_read += 1
-                    self._queue.put(tap)
-                    yield tap.node, value, None
+                    iterator.node.items_read += 1
+                    self._queue.put(iterator)
+                    yield iterator.node, value, None
                     continue
-                self._handle_item(tap, value)
+                self._handle_item(iterator, value)
             elif not self._step():
                 return
             while self._output:
                 yield self._output.popleft()
 
     def _can_read_directly(self) -> bool:
-        """Whether the next thing to do is to draw an item that has no way to go."""
-        tap = self._queue.first
+        """Return whether the next item needs no stage, thread or event loop."""
+        iterator = self._queue.first
         return (
-            tap is not None
+            iterator is not None
             and not self._workers.pending
-            and tap.is_root
-            and tap.mode == "here"
-            and tap.node.is_passthrough
+            and iterator.is_root
+            and iterator.mode == "here"
+            and iterator.node.is_passthrough
         )
 
     def _is_idle(self) -> bool:
         return not self._workers.pending and self._queue.is_idle
 
     def _step(self) -> bool:
-        """Do one thing; False when there is nothing left to do."""
+        """Advance one iterator or take one result; return False when all work is done."""
         if self._workers.pending and (done := self._workers.next_done(wait=False)):
             self._resume(*done)
         elif self._queue.eager and self._workers.pending < self._max_parallel_items:
             self._advance(self._queue.eager.popleft())
         elif self._workers.pending + len(self._queue.eager) < self._max_parallel_items and (
-            tap := self._queue.take()
+            iterator := self._queue.take()
         ):
-            self._advance(tap)
+            self._advance(iterator)
         elif self._workers.pending:
-            found = self._workers.next_done(wait=True)
-            if found is not None:
-                self._resume(*found)
+            if (done := self._workers.next_done(wait=True)) is not None:
+                self._resume(*done)
         else:
             return False
         return True
@@ -201,14 +200,14 @@ class ExtractEngine:
     def _next_item(self, iterator: ItemIterator) -> Any:
         try:
             return iterator.node.context.run(iterator.next_item)
-        except Exception as error:  # a user's code raises what it likes
+        except Exception as error:  # user code may raise anything
             self.fail(iterator.node, iterator.node.resource_error(error, iterator.item_number))
             return END
 
     def _resume(
         self, future: Future[Any], continuation: ItemIterator | _PendingValue | _BackgroundWork
     ) -> None:
-        """Go on with what was worked out elsewhere."""
+        """Continue with a result of a thread or of the event loop."""
         if isinstance(continuation, _BackgroundWork):
             self._finish_background(future, continuation)
             return
@@ -226,19 +225,19 @@ class ExtractEngine:
             self._queue.put_first(*self._take_spawned())
 
     def _finish_background(self, future: Future[Any], continuation: _BackgroundWork) -> None:
-        """Take what came of an item, and let its resource go on."""
-        rest = self._blocked.pop(continuation.node)
-        for tap in rest.iterators:
-            self._queue.put(tap)
+        """Take the result of work for an item, and unblock its resource."""
+        blocked = self._blocked.pop(continuation.node)
+        for iterator in blocked.iterators:
+            self._queue.put(iterator)
         try:
             continuation.on_done(continuation.node.run(future.result, item_number=continuation.item_number))
-            for work, done in rest.queued_work:
-                self.submit(continuation.node, work, done)
+            for work, on_done in blocked.queued_work:
+                self.submit(continuation.node, work, on_done)
         except PenstockError as error:
             self.fail(continuation.node, error)
 
     def _handle_item(self, iterator: ItemIterator, value: Any) -> None:
-        """Send an item of a tap on its way, and put the tap back for its next turn."""
+        """Push an item through the stages, and queue its iterator again."""
         if value is END or iterator.node.is_closed(iterator.stage_index):
             self._close(iterator)
             return
@@ -257,7 +256,7 @@ class ExtractEngine:
             self._queue.put(last)
 
     def _close(self, iterator: ItemIterator) -> None:
-        """Let a tap go; the one that waits for it is next."""
+        """Close an iterator; its parent is next."""
         try:
             iterator.node.run(iterator.close, item_number=iterator.item_number)
         except PenstockError as error:
@@ -270,7 +269,7 @@ class ExtractEngine:
         return taken
 
     def _push(self, node: Node, stage_index: int, value: Any, mark: Any) -> None:
-        """Take a value through the stages of its resource, and on to those that take their items from it."""
+        """Push a value through the stages of its resource, and to the transformers that it feeds."""
         try:
             self._run_stages(node, stage_index, value, mark)
         except PenstockError as error:
@@ -290,19 +289,19 @@ class ExtractEngine:
                 node.items_read += 1
             stage, stage_index = node.stages[stage_index], stage_index + 1
             if isinstance(stage, ParallelStage):
-                place = _PendingValue(node, stage_index, mark, node.items_read)
-                self._workers.run_in_thread(node.context, stage.stage, value, mark, continuation=place)
+                pending = _PendingValue(node, stage_index, mark, node.items_read)
+                self._workers.run_in_thread(node.context, stage.stage, value, mark, continuation=pending)
                 return
             value = node.run(stage, value, mark)
         self._emit(node, value, mark)
 
     def _is_item(self, node: Node, stage_index: int, value: Any, mark: Any) -> bool:
-        """Whether a value is an item; if it is not, what has to be done for its items is begun."""
+        """Return whether a value is an item; queue generators, and run callables and awaitables."""
         if isinstance(value, (dict, list, str, int, float)):
             return True
         if isinstance(value, DeclarationBase):
             raise UnsupportedData(
-                data_type=type(value).__name__, reason=f"{node.name} gave a declaration, and no items"
+                data_type=type(value).__name__, reason=f"{node.name} yielded a declaration instead of items"
             )
         if isinstance(value, AsyncIterator):
             self._queue.eager.append(ItemIterator(node, stage_index, value, mark, mode="loop", is_eager=True))
@@ -339,23 +338,23 @@ class ExtractEngine:
                 self._push(child, 0, value, mark)
 
     def _close_all(self) -> list[PenstockError]:
-        """Wait for what runs, and close every generator that is still open; gives what they raised."""
+        """Wait for running work, and close every open generator; return the errors."""
         self._workers.close()
         problems: list[PenstockError] = []
-        resting = (tap for rest in self._blocked.values() for tap in rest.iterators)
-        for tap in (*self._queue, *self._running_iterators.values(), *resting):
-            waiting: ItemIterator | None = tap
-            while waiting is not None:
+        blocked = (iterator for resource in self._blocked.values() for iterator in resource.iterators)
+        for first in (*self._queue, *self._running_iterators.values(), *blocked):
+            iterator: ItemIterator | None = first
+            while iterator is not None:
                 try:
-                    waiting.node.run(waiting.close, item_number=waiting.item_number)
+                    iterator.node.run(iterator.close, item_number=iterator.item_number)
                 except PenstockError as problem:
                     problems.append(problem)
-                waiting = waiting.parent
+                iterator = iterator.parent
         return problems
 
 
 class Workers:
-    """Runs calls and coroutines, and hands back what was done in the order in which it was done."""
+    """Threads and one event loop, started when first needed; results are returned in order of completion."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -366,20 +365,20 @@ class Workers:
 
     @property
     def pending(self) -> int:
-        """How much is under way, or done and not taken."""
+        """The number of calls that run, or whose result was not taken yet."""
         return len(self._running)
 
     def run_in_thread(
         self, context: Context, function: Callable[..., Any], *args: Any, continuation: Any
     ) -> None:
-        """Run a function in a thread, in a copy of the context; `then` comes back with what it gives."""
+        """Run a function in a thread, in a copy of the context; its result comes with `continuation`."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=_THREAD_PREFIX)
-        # A context can be entered once at a time.
+        # Only one thread can enter a context at a time.
         self._watch(self._pool.submit(context.copy().run, function, *args), continuation)
 
     def run_on_loop(self, context: Context, awaitable: Awaitable[Any], *, continuation: Any) -> None:
-        """Await something on the event loop; `then` comes back with what it gives."""
+        """Await an object on the event loop; its result comes with `continuation`."""
         if self._loop is None:
             self._loop = _EventLoopThread()
         self._watch(context.copy().run(self._loop.submit, _await_result(awaitable)), continuation)
@@ -389,16 +388,16 @@ class Workers:
         future.add_done_callback(lambda done: self._done.put((done, continuation)))
 
     def next_done(self, *, wait: bool) -> tuple[Future[Any], Any] | None:
-        """Something that is done, with its `then`; None when nothing is, unless told to wait for it."""
+        """Return a finished call with its continuation; None if no call is finished, unless `wait`."""
         try:
-            future, then = self._done.get(block=wait)
+            future, continuation = self._done.get(block=wait)
         except Empty:
             return None
         self._running.discard(future)
-        return future, then
+        return future, continuation
 
     def close(self) -> None:
-        """Give up what has not begun, and wait for the rest: a running thread cannot be stopped."""
+        """Cancel calls that have not begun, and wait for the others: a running thread cannot be stopped."""
         for future in self._running:
             future.cancel()
         if self._pool is not None:
@@ -408,7 +407,7 @@ class Workers:
 
 
 class _EventLoopThread:
-    """An event loop in a thread of its own."""
+    """An event loop in a separate thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -432,7 +431,7 @@ async def _await_result(awaitable: Awaitable[Any]) -> Any:
 
 
 async def _shut_down() -> None:
-    """Let cancelled tasks end, and close asynchronous generators that were left half-way."""
+    """Wait for cancelled tasks, and close asynchronous generators that were not exhausted."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()

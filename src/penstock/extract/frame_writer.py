@@ -1,4 +1,4 @@
-"""Frames are landed as they are, typed: each in files whose columns it fits."""
+"""Writes frames with their types, each into files with compatible columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HIDDEN_PREFIXES: Final = ("_", ".")
 
 
 class FrameWriter:
-    """Takes the frames of all resources of a flow. Rows beside them go their own way."""
+    """Writes the frames of all resources of a flow."""
 
     def __init__(
         self, writers: TableWriters, quarantine: QuarantineWriter, engine: FrameEngine | None = None
@@ -39,7 +39,7 @@ class FrameWriter:
         self._typed_writers: dict[tuple[str, str], list[TableWriter]] = {}
 
     def write(self, frame: Any, kind: FrameKind, route: Route) -> int:
-        """Write a frame of this process; gives its rows."""
+        """Write a frame of this process; return its row count."""
         rows = 0
         for batch in frame_batches(frame, kind, self._writers.rotation):
             self._writers.write(self._compatible_writer(batch, route), batch)
@@ -47,7 +47,7 @@ class FrameWriter:
         return rows
 
     def _compatible_writer(self, batch: Batch, route: Route) -> TableWriter:
-        """The files of the table that these columns fit into, or new ones."""
+        """Return the writer of the table whose columns are compatible, or a new one."""
         writers = self._typed_writers.setdefault((route.table, route.resource), [])
         for writer in writers:
             parts = writer.parts
@@ -67,44 +67,45 @@ class FrameWriter:
     def prepare_spark_write(
         self, frame: Any, kind: FrameKind, route: Route, hook: FrameHook | None
     ) -> Callable[[], WrittenFrame]:
-        """What lands a frame that lives in Spark, in any thread; `take` has what came of it counted.
+        """Return a function that writes a Spark DataFrame, in any thread; pass its result to `add_written`.
 
-        One job, into a folder of its own: a job that dies leaves nothing behind that counts.
+        It runs one job, into a separate folder: a failed job leaves no files that count.
         """
         if kind == "sifted":
             return self._prepare_sifted_write(frame, route, hook)
         parts = self._new_parts()
 
-        def land() -> WrittenFrame:
+        def write() -> WrittenFrame:
             parts.write_frame(frame.spark() if kind == "relation" else frame, hook)
             return WrittenFrame(parts)
 
-        return land
+        return write
 
     def _prepare_sifted_write(
         self, sifted: QuarantiningFrame, route: Route, hook: FrameHook | None
     ) -> Callable[[], WrittenFrame]:
-        """One job, and another for the rows that are put aside, if there are any."""
+        """Return a function that runs one job, and a second one if rows are quarantined."""
         if sifted.is_text and hook is not None:
             raise UsageError(
-                f"{route.resource} lands rows as text, and a cursor has to see their values",
-                hint="put the cursor on the files, or read them with work items",
+                f"{route.resource} reads rows as text, so a cursor cannot see their values",
+                hint="use the cursor on the files, or read the files as work items",
             )
-        parts, aside = self._new_parts(is_text=sifted.is_text), self._new_parts(is_text=True)
+        parts, quarantine_parts = self._new_parts(is_text=sifted.is_text), self._new_parts(is_text=True)
 
-        def land() -> WrittenFrame:
+        def write() -> WrittenFrame:
             parts.write_frame(sifted.frame, hook, sifted.quarantine_column)
             if parts.quarantined_rows == 0 or sifted.quarantine_rows is None:
                 return WrittenFrame(parts)
-            aside.write_frame(sifted.quarantine_rows(route.resource, route.table), None)
-            if parts.quarantined_rows not in {None, aside.rows}:
-                raise FilesChanged(resource=route.resource, first=parts.quarantined_rows, then=aside.rows)
-            return WrittenFrame(parts, aside)
+            quarantine_parts.write_frame(sifted.quarantine_rows(route.resource, route.table), None)
+            first, then = parts.quarantined_rows, quarantine_parts.rows
+            if first not in {None, then}:
+                raise FilesChanged(resource=route.resource, first=first, then=then)
+            return WrittenFrame(parts, quarantine_parts)
 
-        return land
+        return write
 
     def add_written(self, written: WrittenFrame, route: Route) -> int:
-        """Count what was landed; gives its rows."""
+        """Add a written frame to the tables; return its row count."""
         self._add_parts(route.table, route, written.parts)
         if written.quarantine_parts is None:
             return written.parts.rows
@@ -129,13 +130,13 @@ class FrameWriter:
 
 @dataclass(slots=True)
 class SparkPartFiles:
-    """Files that were written by Spark: there is nothing to hold, and nothing to finish."""
+    """Part files that Spark has written: nothing is buffered."""
 
     store: FileStorage
     folder: str
     engine: FrameEngine
     is_text: bool = False
-    """Whether the one column holds rows as JSON texts."""
+    """Whether the only column has rows as JSON texts."""
     columns: Mapping[str, Any] | None = None
     quarantined_rows: int | None = 0
     rows: int = 0
@@ -145,33 +146,33 @@ class SparkPartFiles:
     is_open: bool = False
 
     def write_frame(self, frame: Any, hook: FrameHook | None, quarantine_column: str | None = None) -> None:
-        """Have the frame written, and look at what came of it; what Spark did not count, the files tell."""
-        landed = self.engine.write_frame(
+        """Write the frame, and read its files; rows that Spark did not count are counted from them."""
+        result = self.engine.write_frame(
             frame,
             self.store.path(self.folder),
             hook=hook,
             conf=self.store.hadoop_conf,
             quarantine_column=quarantine_column,
         )
-        found = [one for one in self.store.entries(self.folder) if not one.name.startswith(_HIDDEN_PREFIXES)]
-        if not found:
+        files = [
+            entry for entry in self.store.entries(self.folder) if not entry.name.startswith(_HIDDEN_PREFIXES)
+        ]
+        if not files:
             raise StorageNotShared(
                 path=self.store.path(self.folder), seen_by="the executors", missing_for="the driver"
             )
-        names = [f"{self.folder}/{one.name}" for one in found]
-        self.columns, self.quarantined_rows = (
-            None if self.is_text else landed.columns,
-            landed.quarantined_rows,
-        )
-        self.rows = _count_rows(self.store, names) if landed.rows is None else landed.rows
-        self.bytes, self.files = sum(one.size for one in found), len(found)
+        names = [f"{self.folder}/{file.name}" for file in files]
+        self.columns = None if self.is_text else result.columns
+        self.quarantined_rows = result.quarantined_rows
+        self.rows = _count_rows(self.store, names) if result.rows is None else result.rows
+        self.bytes, self.files = sum(file.size for file in files), len(files)
 
     def write(self, batch: Any) -> None:
-        """Nothing more comes into these files."""
+        """Raise: no rows can be added to these files."""
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is buffered."""
 
     close = close_file = flush
 
@@ -183,14 +184,14 @@ class SparkPartFiles:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFrame:
-    """What came of a frame: its rows, and those of it that are put aside."""
+    """The files of a frame, and those of its quarantined rows."""
 
     parts: SparkPartFiles
     quarantine_parts: SparkPartFiles | None = None
 
 
 def _count_rows(store: FileStorage, names: list[str]) -> int:
-    """By the footers of the files, several at a time: most of it is waiting for storage."""
+    """Return the sum of the row counts in the footers, read in threads because storage is slow."""
 
     def count(name: str) -> int:
         with store.open(name) as stream:

@@ -1,4 +1,4 @@
-"""Frames of Arrow, pandas and polars become batches that files can hold, one row group at a time."""
+"""Frames of Arrow, pandas and polars as batches of one row group, in types that Spark reads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ZERO_FRACTION = r"\.0{6}$"
 _MAX_DECIMAL_DIGITS: Final = 38
 _MICROSECONDS: Final = pa.timestamp("us", tz="UTC")
-# Numbers that Spark's files have no type for, and the type that holds them all.
+# Types that Spark does not read, and the type that holds all of their values.
 _WIDENED_TYPES: Final = {
     pa.uint8(): pa.int64(),
     pa.uint16(): pa.int64(),
@@ -57,24 +57,24 @@ _SPARK_TYPE_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows with the columns that they have in files, and the document by which these are read."""
+    """Rows with the columns of their files, and the schema document of these."""
 
     rows: pa.Table
     columns: Mapping[str, Any]
 
 
 def frame_batches(frame: Any, kind: FrameKind, rotation: Rotation) -> Iterator[Batch]:
-    """The rows of a frame, never more at a time than a row group holds."""
+    """Yield the rows of a frame, at most a row group at a time."""
     for batch in _batch_reader(frame, kind):
         for piece in _row_group_slices(batch, rotation):
             yield to_batch(piece)
 
 
 def to_batch(rows: pa.RecordBatch) -> Batch:
-    """Columns in types that Spark reads from files, under names that depend on their keys alone."""
+    """Convert columns to types that Spark reads, under names that depend on their keys alone."""
     for name, count in Counter(rows.schema.names).items():
         if count > 1:
-            raise UnsupportedColumnType(column=name, reason="its name stands in the frame twice")
+            raise UnsupportedColumnType(column=name, reason="the frame has two columns with this name")
     columns, fields = {}, []
     for key, values in zip(rows.schema.names, rows.columns, strict=True):
         written = _file_column(values, key)
@@ -84,7 +84,7 @@ def to_batch(rows: pa.RecordBatch) -> Batch:
             kind = spark_type(written.type, _storage_type(values.type))
             fields.append(struct_field(key, kind, name=name, logical_type=logical_type(values.type)))
     if not columns:
-        # Parquet counts no rows without a column.
+        # Parquet has no row count without a column.
         columns[PLACEHOLDER_COLUMN] = pa.nulls(rows.num_rows, pa.bool_())
     return Batch(pa.table(columns), struct_type(fields))
 
@@ -93,22 +93,22 @@ def _file_column(values: pa.Array, key: str) -> pa.Array | None:
     plain = _decode_column(values)
     if file_type(plain.type, key, wide=False) is None:
         return None
-    # Nanoseconds may be cut, but no number may be: the two casts are not one.
-    whole = plain.cast(microsecond_type(plain.type), safe=False)
+    # Two casts: nanoseconds may be truncated, other numbers may not.
+    truncated = plain.cast(microsecond_type(plain.type), safe=False)
     try:
-        found = whole.cast(file_type(whole.type, key, wide=False))
+        column = truncated.cast(file_type(truncated.type, key, wide=False))
     except pa.ArrowInvalid:
-        found = whole.cast(file_type(whole.type, key, wide=True))
+        column = truncated.cast(file_type(truncated.type, key, wide=True))
     if pa.types.is_time(values.type):
-        return pc.replace_substring_regex(found, _ZERO_FRACTION, "")
-    return found
+        return pc.replace_substring_regex(column, _ZERO_FRACTION, "")
+    return column
 
 
 def _decode_column(values: pa.Array) -> pa.Array:
-    """Values without an encoding or a meaning of their own around them."""
+    """Return the values without run-end encoding and extension types."""
     kind = values.type
     if getattr(kind, "extension_name", "") == "arrow.uuid":
-        return pa.array([None if one is None else str(one) for one in values.to_pylist()], pa.string())
+        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
     if isinstance(kind, pa.BaseExtensionType):
         return _decode_column(values.storage)
     if pa.types.is_run_end_encoded(kind):
@@ -121,7 +121,7 @@ def _storage_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _row_group_slices(batch: pa.RecordBatch, rotation: Rotation) -> Iterator[pa.RecordBatch]:
-    """Slices that fill a row group each, and a rest."""
+    """Yield slices of one row group each, and the remainder."""
     rows = rotation.row_group_bytes * batch.num_rows // max(batch.nbytes, 1) + 1
     most = min(rotation.row_group_rows, rows)
     for start in range(0, batch.num_rows, most):
@@ -139,9 +139,9 @@ def _batch_reader(frame: Any, kind: FrameKind) -> pa.RecordBatchReader:
 
 
 def microsecond_type(kind: pa.DataType) -> pa.DataType:
-    """The same type with nanoseconds cut to microseconds, which is what Spark has.
+    """Return the type with microseconds instead of nanoseconds, as in Spark.
 
-    A time of day and a duration are in microseconds always: their texts and numbers shall look alike.
+    Times of day and durations are always in microseconds, so that their texts and numbers have one form.
     """
     if types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", tz=kind.tz)
@@ -153,10 +153,10 @@ def microsecond_type(kind: pa.DataType) -> pa.DataType:
 
 
 def file_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataType | None:
-    """The type in the file; None for what holds nothing: nulls, and structs without fields.
+    """Return the type in the file; None for nulls and structs without fields.
 
-    `wide` is for values that do not fit the ordinary type of a number: whole numbers past 63 bits, and
-    decimals past 38 digits, which become text.
+    `wide` is for values that exceed the usual type: integers beyond 63 bits, and decimals beyond 38 digits,
+    which become text.
     """
     if types.is_null(kind) or (types.is_struct(kind) and not kind.num_fields):
         return None
@@ -180,19 +180,19 @@ def file_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataType
 
 
 def spark_type(kind: pa.DataType, original: pa.DataType) -> Any:
-    """The type that Spark reads from the file; `original` is that of the user, for what it tells beyond."""
+    """Return the type that Spark reads from the file; `original` is the user's type, with logical types."""
     if kind in _SPARK_TYPE_NAMES:
         return _SPARK_TYPE_NAMES[kind]
     if types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     if types.is_struct(kind):
-        before = {inner.name: inner.type for inner in _fields(original)}
+        original_types = {inner.name: inner.type for inner in _fields(original)}
         return struct_type(
             struct_field(
                 inner.name,
-                spark_type(inner.type, before[inner.name]),
+                spark_type(inner.type, original_types[inner.name]),
                 name=inner.name,
-                logical_type=logical_type(before[inner.name]),
+                logical_type=logical_type(original_types[inner.name]),
             )
             for inner in _fields(kind)
         )
@@ -205,7 +205,7 @@ def spark_type(kind: pa.DataType, original: pa.DataType) -> Any:
 
 
 def logical_type(original: pa.DataType) -> LogicalType | None:
-    """What a text in the file stands for."""
+    """Return the logical type of a text in the file."""
     if types.is_time(original):
         return "time"
     return "json" if getattr(original, "extension_name", "") == "arrow.json" else None
@@ -223,13 +223,13 @@ def _nested_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataT
     if types.is_struct(kind):
         names = [inner.name for inner in _fields(kind)]
         if len(set(names)) != len(names):
-            raise UnsupportedColumnType(column=column_path, reason="a name stands in the struct twice")
-        found = [
+            raise UnsupportedColumnType(column=column_path, reason="the struct has two fields with one name")
+        fields = [
             (inner.name, file_type(inner.type, f"{column_path}.{inner.name}", wide=wide))
             for inner in _fields(kind)
         ]
-        kept = [pa.field(name, inner) for name, inner in found if inner is not None]
-        return pa.struct(kept) if kept else None
+        non_empty = [pa.field(name, inner) for name, inner in fields if inner is not None]
+        return pa.struct(non_empty) if non_empty else None
     if types.is_map(kind):
         key = file_type(kind.key_type, f"{column_path}.key", wide=wide)
         value = (
@@ -251,7 +251,7 @@ def _nested_type(kind: pa.DataType, column_path: str, *, wide: bool) -> pa.DataT
 
 
 def _map_inner_types(kind: pa.DataType, rule: Any) -> pa.DataType:
-    """A container with a rule applied to what is in it."""
+    """Apply a rule to the inner types of a container."""
     if types.is_struct(kind):
         return pa.struct([inner.with_type(rule(inner.type)) for inner in _fields(kind)])
     if types.is_map(kind):

@@ -1,4 +1,4 @@
-"""Recognises errors that are the answer of a server. Also runs where penstock is not installed."""
+"""Recognition of HTTP error responses. Also runs on executors without penstock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tap gives items one at a time: a generator of a user, wherever in a resource it came up."""
+"""Iterators over items: the generators of a resource and of its steps, and the queue of their turns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 END: Final = object()
-"""What a tap gives when it is empty."""
+"""Returned by an exhausted iterator."""
 NOT_READY: Final = object()
-"""What a tap gives when its items must be waited for on the event loop."""
+"""Returned by an iterator whose items are awaited on the event loop."""
 IteratorMode = Literal["here", "thread", "loop"]
 
 
 class ItemIterator:
-    """An iterator, and the place in its resource from which its items go on."""
+    """An iterator over items, and the stage of its resource that takes them."""
 
     __slots__ = (
         "_item_number",
@@ -56,20 +56,20 @@ class ItemIterator:
         )
         self.is_root, self.is_eager, self._item_number = user_iterator is None, is_eager, node.items_read
         self.parent: ItemIterator | None = None
-        """The tap that waits until this one is empty."""
+        """The iterator that continues when this one is exhausted."""
 
     @classmethod
     def for_node(cls, node: Node) -> ItemIterator:
-        """The tap at the beginning of a resource."""
+        """Return the iterator over the items of a resource."""
         return cls(node, 0, None, None, mode="thread" if node.stream.parallel else "here")
 
     @property
     def item_number(self) -> int:
-        """Which item of its resource is drawn, counted from 1; on the way of an item, that one."""
+        """The number of the current item of the resource, from 1."""
         return self.node.items_read + 1 if self.is_root else self._item_number
 
     def next_item(self) -> Any:
-        """The next item. Runs in the context of the node, here or in a thread."""
+        """Return the next item. The caller runs this in the context of the node, possibly in a thread."""
         if self.user_iterator is None:
             self.user_iterator = to_iterator(self.node.stream.open())
             if isinstance(self.user_iterator, AsyncIterator):
@@ -77,7 +77,7 @@ class ItemIterator:
         return NOT_READY if self.mode == "loop" else next(self.user_iterator, END)
 
     async def next_item_async(self) -> Any:
-        """The next item of an asynchronous generator."""
+        """Return the next item of an asynchronous generator."""
         return await anext(self.user_iterator, END)
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class ItemIterator:
 
 
 def to_iterator(data: Any) -> Iterator[Any] | AsyncIterator[Any]:
-    """The items of what the function of a resource gave."""
+    """Return an iterator over the result of a resource's function."""
     if isinstance(data, (Iterator, AsyncIterator)):
         return data
     if frame_kind(data) is not None:
@@ -100,21 +100,21 @@ def to_iterator(data: Any) -> Iterator[Any] | AsyncIterator[Any]:
         or isinstance(data, (str, bytes, dict, DeclarationBase))
         or not isinstance(data, Iterable)
     ):
-        raise UnsupportedData(data_type=type(data).__name__, reason="the function must give rows")
+        raise UnsupportedData(data_type=type(data).__name__, reason="the function must yield or return rows")
     return iter(data)
 
 
 class IteratorQueue:
-    """Taps in waiting. Resources take turns, or are emptied one after the other."""
+    """The iterators that wait for their turn, round robin or one resource after the other."""
 
     __slots__ = ("_fifo", "_ready", "eager", "is_pausing")
 
     def __init__(self, iterators: Iterable[ItemIterator], *, fifo: bool) -> None:
         self._ready, self._fifo = deque(iterators), fifo
         self.eager: deque[ItemIterator] = deque()
-        """Generators that transformers gave from threads: they go first, and hold up what feeds them."""
+        """Generators of parallel transformers: they have priority over the resources that feed them."""
         self.is_pausing = False
-        """Whether no resource is asked for another item; what came up on the way of one still is."""
+        """Whether resources are paused; generators inside the stages of an item still run."""
 
     def __iter__(self) -> Iterator[ItemIterator]:
         yield from self._ready
@@ -122,25 +122,25 @@ class IteratorQueue:
 
     @property
     def first(self) -> ItemIterator | None:
-        """The one whose turn it is, if none goes before it and no pause is wanted."""
+        """The next iterator, unless eager ones have priority or the queue is pausing."""
         return self._ready[0] if self._ready and not self.eager and not self.is_pausing else None
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is on its way: every resource waits to be asked for its next item."""
-        return not self.eager and all(tap.is_root for tap in self._ready)
+        """Whether no item is between two stages."""
+        return not self.eager and all(iterator.is_root for iterator in self._ready)
 
     def take(self) -> ItemIterator | None:
-        """Take the one whose turn it is out of the row."""
+        """Remove and return the next iterator."""
         if not self.is_pausing:
             return self._ready.popleft() if self._ready else None
-        found = next((tap for tap in self._ready if not tap.is_root), None)
-        if found is not None:
-            self._ready.remove(found)
-        return found
+        inner = next((iterator for iterator in self._ready if not iterator.is_root), None)
+        if inner is not None:
+            self._ready.remove(inner)
+        return inner
 
     def put(self, iterator: ItemIterator) -> None:
-        """Let a tap wait for its next turn."""
+        """Queue an iterator for its next turn."""
         if iterator.is_eager:
             self.eager.append(iterator)
         elif self._fifo:
@@ -149,6 +149,6 @@ class IteratorQueue:
             self._ready.append(iterator)
 
     def put_first(self, *iterators: ItemIterator) -> None:
-        """Give taps the next turns, in this order."""
-        for tap in reversed(iterators):
-            (self.eager if tap.is_eager else self._ready).appendleft(tap)
+        """Queue iterators for the next turns, in this order."""
+        for iterator in reversed(iterators):
+            (self.eager if iterator.is_eager else self._ready).appendleft(iterator)

@@ -1,6 +1,6 @@
-"""Rows as JSON text with nothing but Python's own encoder: what executors have, and what odd rows need.
+"""Encodes rows as JSON text by Python's own encoder, for executors and for values that orjson refuses.
 
-Everything in here may run on machines that have neither penstock nor orjson.
+All of this runs on executors that may lack penstock and orjson.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from uuid import UUID
 
 from penstock.package import tags
 
-# What the encoders take; past it a number travels as tagged text.
+# The range of integers that encoders accept; others become tagged texts.
 _MAX_INTEGER, _MIN_INTEGER = 2**64 - 1, -(2**63)
 _REPLACEMENT_CHAR = "\ufffd"
-# Engines stop to read beyond it.
+# The nesting at which JSON readers stop.
 _MAX_DEPTH = 1_000
-# A text of the user's that begins like a tag, or a number that may be past 64 bits: look again.
+# A text that may begin with a tag, or an integer that may exceed 64 bits: the row is encoded strictly.
 _TAG_OR_BIG_NUMBER = re.compile(f"[{tags.FIRST}-{tags.LAST}]|[0-9]{{19}}")
 
 
 def encode_text(row: Any) -> str:
-    """The JSON text of a row; a row that is no object becomes `{"value": row}`. Means what `encode` means.
+    """Return the JSON text of a row, with the meaning of `encode`; a row that is no object is wrapped.
 
     >>> encode_text({"a": 1}), encode_text(7)
     ('{"a":1}', '{"value":7}')
@@ -45,12 +45,12 @@ def encode_text(row: Any) -> str:
 
 
 def as_object(row: Any) -> Any:
-    """The row, or an object with it."""
+    """Return the row, wrapped as `{"value": row}` if it is no object."""
     return row if isinstance(row, Mapping) or has_fields(row) else {"value": row}
 
 
 def _has_text_keys(value: Any) -> bool:
-    """Whether all keys are texts: the encoder makes one key of 1 and "1"."""
+    """Return whether all keys are strings: the encoder merges the keys 1 and "1"."""
     if isinstance(value, dict):
         if not all(type(key) is str for key in value):
             return False
@@ -61,7 +61,7 @@ def _has_text_keys(value: Any) -> bool:
 
 
 def encode_strict(row: Any) -> str:
-    """The text of a row whose every value was looked at."""
+    """Return the text of a row after every value was checked."""
     try:
         return _dumps(tag_values(row))
     except RecursionError:
@@ -69,18 +69,18 @@ def encode_strict(row: Any) -> str:
 
 
 def encode_deep(row: Any) -> str:
-    """The same, for rows in which more is nested than encoders go down: it does not recurse."""
+    """Encode a row without recursion, for nesting beyond the limit of encoders."""
     pieces: list[str] = []
     depth = 0
-    # What is still to be written: values, and the texts that come between them.
+    # Pending values, and the texts between them.
     todo: list[tuple[Any, bool]] = [(row, False)]
     while todo:
-        found, is_text = todo.pop()
+        token, is_text = todo.pop()
         if is_text:
-            pieces.append(found)
-            depth -= found in ("}", "]")
+            pieces.append(token)
+            depth -= token in ("}", "]")
             continue
-        value = _tag_value(found)
+        value = _tag_value(token)
         if not isinstance(value, (dict, list)):
             pieces.append(_dumps(value))
             continue
@@ -107,17 +107,17 @@ def _dumps(value: Any) -> str:
 
 
 def has_fields(row: Any) -> bool:
-    """Whether it is a dataclass or a model of pydantic."""
+    """Return whether a row is a dataclass or a pydantic model."""
     return (is_dataclass(row) and not isinstance(row, type)) or hasattr(row, "model_dump")
 
 
 def is_numpy(value: Any) -> bool:
-    """Whether it is a value or an array of numpy, which need not be installed."""
+    """Return whether a value is a scalar or an array of numpy, which may not be installed."""
     return type(value).__module__ == "numpy"
 
 
 def json_default(value: Any) -> Any:
-    """What stands for a value of a type that the encoder does not know."""
+    """Return the JSON form of a value whose type the encoder does not support."""
     if isinstance(value, datetime):
         return _tagged_datetime(value)
     if isinstance(value, Decimal):
@@ -140,7 +140,7 @@ def json_default(value: Any) -> Any:
 
 
 def _unwrap_value(value: Any) -> Any:
-    """What stands inside a model, a dataclass, an enum, or a value of numpy."""
+    """Return the content of a model, a dataclass, an enum or a numpy value."""
     if hasattr(value, "model_dump"):
         return value.model_dump(by_alias=True)
     if isinstance(value, Mapping):
@@ -157,8 +157,8 @@ def _unwrap_value(value: Any) -> Any:
 def _tagged_datetime(value: datetime) -> str | None:
     if value != value:  # noqa: PLR0124 - only pandas' NaT, which is a datetime, differs from itself
         return None
-    moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    return tags.DATETIME + moment.isoformat()
+    timestamp = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return tags.DATETIME + timestamp.isoformat()
 
 
 def _non_finite_text(value: Decimal) -> str:
@@ -166,15 +166,15 @@ def _non_finite_text(value: Decimal) -> str:
 
 
 def tag_values(value: Any) -> Any:
-    """The same row with every number and text that needs it tagged."""
-    found = _tag_value(value)
-    if isinstance(found, dict):
-        return {key: tag_values(item) for key, item in found.items()}
-    return [tag_values(item) for item in found] if isinstance(found, list) else found
+    """Tag every number and text of a row that needs a tag."""
+    tagged = _tag_value(value)
+    if isinstance(tagged, dict):
+        return {key: tag_values(item) for key, item in tagged.items()}
+    return [tag_values(item) for item in tagged] if isinstance(tagged, list) else tagged
 
 
 def _tag_value(value: Any) -> Any:
-    """The same for one value; what stands in an object or a list is left as it is."""
+    """Tag one value; the content of an object or a list is unchanged."""
     if isinstance(value, Enum):
         return _tag_value(value.value)
     if isinstance(value, float):
@@ -197,17 +197,17 @@ def _tag_value(value: Any) -> Any:
 
 
 def _with_text_keys(value: Mapping[Any, Any]) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+    result: dict[Any, Any] = {}
     for key, item in value.items():
         name = _repair_surrogates(key) if isinstance(key, str) else _key_text(key)
-        while name in found:
+        while name in result:
             name = f"{name}{_REPLACEMENT_CHAR}"
-        found[name] = item
-    return found
+        result[name] = item
+    return result
 
 
 def _key_text(key: Any) -> str:
-    """A key that is no text, as encoders write it."""
+    """Return the text of a key that is no string, as encoders write it."""
     if isinstance(key, Enum):
         return _key_text(key.value)
     if isinstance(key, (date, time)):
@@ -216,7 +216,7 @@ def _key_text(key: Any) -> str:
 
 
 def _repair_surrogates(text: str) -> str:
-    """Halves of surrogate pairs joined; one without its other half is no character, and is replaced."""
+    """Join the halves of surrogate pairs, and replace halves without the other."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -225,6 +225,6 @@ def _repair_surrogates(text: str) -> str:
 
 
 def _dataclass_values(value: Any) -> dict[str, Any]:
-    """The declared fields: not what else is kept on the object, and not a field that has no value yet."""
+    """Return the declared public fields that have a value."""
     names = (field.name for field in fields(value) if not field.name.startswith("_"))
     return {name: getattr(value, name) for name in names if hasattr(value, name)}

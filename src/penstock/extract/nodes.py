@@ -1,4 +1,4 @@
-"""The streams of a flow while they are read: who feeds whom, and what each item has to pass."""
+"""The nodes of a flow while it is read: streams with their stages, limits and transformers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LimitCounter:
         self._deadline: float | None = None
 
     def has_room(self) -> bool:
-        """Whether there is room for another item. The time begins to run with the first call."""
+        """Return whether another item fits. The time starts with the first call."""
         if self._deadline is None and self._limit.max_time is not None:
             self._deadline = self._clock() + self._limit.max_time
         most = self._limit.max_items
@@ -42,12 +42,12 @@ class LimitCounter:
         )
 
     def count(self, item: Any) -> None:
-        """Take note of an item that has passed. A page counts as one, unless rows are counted."""
+        """Count an item. A page counts as one unless the limit counts rows."""
         self._count += _row_count(item) if self._limit.count_rows else 1
 
 
 def _row_count(item: Any) -> int:
-    """Rows of a page or a frame; anything else is one row."""
+    """Return the rows of a page or a frame; any other item is one row."""
     if isinstance(item, (dict, str, bytes)) or not hasattr(item, "__len__"):
         return 1
     return len(item)
@@ -61,7 +61,7 @@ class ParallelStage:
 
 
 class Node:
-    """One stream: its stages, its context, and the streams that take their items from it."""
+    """One stream: its stages, its context, and the transformers that it feeds."""
 
     __slots__ = (
         *(
@@ -80,13 +80,13 @@ class Node:
     def __init__(self, stream: Stream, cursors: Cursors, parent: Node | None = None) -> None:
         self.stream = stream
         self.metrics: dict[str, Any] = {}
-        # The body of a generator runs in the context of whoever asks for the next item: always in this one.
+        # A generator runs in the context of its caller, so every call uses this one.
         self.context: Context = context_with(
             resource_name=stream.name, resource=stream.resource, metrics=self.metrics
         )
         self.stages: tuple[Stage | ParallelStage, ...] = self._build_stages(cursors)
         self._cursor_index = next(
-            (at for at, one in enumerate(self.stages) if isinstance(one, Tracker)), None
+            (index for index, stage in enumerate(self.stages) if isinstance(stage, Tracker)), None
         )
         self.limit = LimitCounter(stream.limit) if stream.limit else None
         self.children: list[Node] = []
@@ -107,15 +107,15 @@ class Node:
         return self.stream.name
 
     def close(self) -> None:
-        """Take no more items: there is enough."""
+        """Take no more items: the limit is reached."""
         self._closed = True
 
     def stop(self) -> None:
-        """Ask the source for no more items; what it has given already goes on."""
+        """Stop reading the source; items that were read already continue."""
         self._is_stopped = not self.stream.is_transformer
 
     def mark_failed(self) -> Iterator[Node]:
-        """Take no more items, here and in what this feeds; what only fed this is not read any more either."""
+        """Close this node and all that it feeds; close its parent too if that feeds nothing else."""
         self._closed = self._has_failed = True
         yield self
         for child in self.children:
@@ -125,21 +125,21 @@ class Node:
             above.close()
 
     def update_context(self, **changes: Any) -> None:
-        """Change what user code is told of the moment."""
+        """Update the context that user code sees."""
         update_in_context(self.context, **changes)
 
     def is_past_cursor(self, stage_index: int) -> bool:
-        """Whether an item that has come so far was counted by a cursor: it must not be dropped."""
+        """Return whether a cursor has counted an item at this stage: it must not be dropped."""
         return self._cursor_index is not None and stage_index > self._cursor_index
 
     def is_closed(self, stage_index: int = 0, *, is_root: bool = False) -> bool:
-        """Whether no more items are taken that have come so far."""
+        """Return whether items at this stage are dropped."""
         if self._has_failed or (is_root and self._is_stopped):
             return True
         return self._closed and not self.is_past_cursor(stage_index)
 
     def can_read(self, stage_index: int, *, is_root: bool) -> bool:
-        """Whether the next item is wanted of a generator whose items go on from there."""
+        """Return whether to read the next item of an iterator at this stage."""
         if self.is_closed(stage_index, is_root=is_root):
             return False
         return self.limit is None or self.is_past_cursor(stage_index) or self.limit.has_room()
@@ -160,24 +160,24 @@ class Node:
 
     @property
     def frame_hook(self) -> FrameHook | None:
-        """What looks at DataFrames while they are written: its cursors, if it has any."""
+        """The cursors that observe DataFrames during the write, if the stream has any."""
         trackers = [stage for stage in self.stages if isinstance(stage, Tracker)]
         return CursorHook(trackers) if trackers else None
 
     def run(self, function: Callable[..., Any], *args: Any, item_number: int | None = None) -> Any:
-        """Call a user's function in the context of the resource; its errors are named here, once."""
+        """Call user code in the context of the resource; wrap its errors with the name of the resource."""
         try:
             return self.context.run(function, *args)
         except Exception as error:
-            # The cause is chained already; `from` would take it away from errors of our own.
+            # The cause is chained already; `from` would remove it from penstock's own errors.
             raise self.resource_error(error, self.items_read if item_number is None else item_number)  # noqa: B904
 
     def resource_error(self, error: Exception, item_number: int) -> PenstockError:
-        """The error that names the resource and the item; our own are good as they are."""
+        """Return an error with the resource and the item; penstock's own errors are returned as they are."""
         if isinstance(error, DatabaseQueryFailed | DatabaseNotReachable) and error.resource is None:
-            told = type(error)(database=error.database, reason=error.reason, resource=self.name)
-            told.__cause__ = error.__cause__
-            return told.with_traceback(error.__traceback__)
+            named_error = type(error)(database=error.database, reason=error.reason, resource=self.name)
+            named_error.__cause__ = error.__cause__
+            return named_error.with_traceback(error.__traceback__)
         if isinstance(error, PenstockError):
             return error
         named = ResourceFailed.from_exception(
@@ -188,7 +188,7 @@ class Node:
 
 
 def build_nodes(flow: Flow, cursors: Cursors) -> list[Node]:
-    """The nodes that begin, with all that hang from them; what feeds several streams is one node."""
+    """Return the root nodes with their children; a stream that feeds several streams is one node."""
     built: dict[Stream, Node] = {}
     roots: list[Node] = []
     for wanted in flow.streams:

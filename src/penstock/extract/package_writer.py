@@ -1,4 +1,4 @@
-"""A package while rows are written into it."""
+"""Writes the items of a flow into a package."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ENCODE_ERRORS = (orjson.JSONEncodeError, TypeError, ValueError, RecursionError)
 
 
 class PackageWriter:
-    """Takes items, finds their tables and writes their rows. Make one with `Filling.of`."""
+    """Routes items to their tables and writes their rows. Create one with `open`."""
 
     def __init__(
         self,
@@ -68,37 +68,38 @@ class PackageWriter:
         frame_engine: FrameEngine | None = None,
         submit: WorkSubmitter | None = None,
     ) -> Iterator[Self]:
-        """For the time of a block; at its end all files are complete. With `send` a session writes them.
+        """Open a writer for a block; at its end all files are complete. With `send` a session writes them.
 
-        `in_thread` does what Spark is waited for.
+        `submit` runs Spark jobs in threads.
         """
-        apart = workload.on_error == "continue"
-        with TableWriters(store, rotation, per_resource=apart, attempt=attempt, send=send) as writers:
-            aside = QuarantineWriter(writers, on_bad_row=workload.on_bad_row)
-            yield cls(writers, router, aside, FrameWriter(writers, aside, frame_engine), submit)
+        per_resource = workload.on_error == "continue"
+        with TableWriters(store, rotation, per_resource=per_resource, attempt=attempt, send=send) as writers:
+            quarantine = QuarantineWriter(writers, on_bad_row=workload.on_bad_row)
+            frame_writer = FrameWriter(writers, quarantine, frame_engine)
+            yield cls(writers, router, quarantine, frame_writer, submit)
 
     @property
     def quarantined_rows(self) -> dict[str, int]:
-        """How many rows of which resource could not be written."""
+        """The rows of each resource that were quarantined."""
         return dict(self._quarantine.rows)
 
     def write_item(self, node: Node, item: Any, mark: Any) -> None:
-        """Write an item that has arrived."""
-        known = self._router.static_route(node.stream) if mark is None else None
-        routes = [(known, item)] if known else node.run(self._router.routes, node.stream, item, mark)
+        """Write an item."""
+        static = self._router.static_route(node.stream) if mark is None else None
+        routes = [(static, item)] if static else node.run(self._router.routes, node.stream, item, mark)
         for route, part in routes:
             if route.is_selected:
                 self._write(node, route, part)
 
     def discard_resources(self, resources: Iterable[str]) -> None:
-        """Leave out what resources wrote that came to no good end."""
+        """Discard everything written by failed resources."""
         for resource in resources:
             self._writers.discard(resource)
             self.rows.pop(resource, None)
             self._quarantine.rows.pop(resource, None)
 
     def tables(self) -> tuple[ExtractedTable, ...]:
-        """What was written, table by table; complete once the block is left."""
+        """Return the written tables; complete once the block is left."""
         by_folder: dict[str, list[TableWriter]] = {}
         for writer in self._writers.all:
             by_folder.setdefault(writer.folder, []).append(writer)
@@ -123,15 +124,15 @@ class PackageWriter:
         if kind not in {"spark", "sifted", "relation"}:
             self.rows[node.name] += node.run(self._frame_writer.write, frame, kind, route)
             return
-        landed = self._frame_writer.prepare_spark_write(frame, kind, route, node.frame_hook)
+        write = self._frame_writer.prepare_spark_write(frame, kind, route, node.frame_hook)
 
-        def done(parts: WrittenFrame) -> None:
-            self.rows[node.name] += self._frame_writer.add_written(parts, route)
+        def on_done(written: WrittenFrame) -> None:
+            self.rows[node.name] += self._frame_writer.add_written(written, route)
 
         if self._submit is None:
-            done(node.run(landed))
+            on_done(node.run(write))
         else:
-            self._submit(node, landed, done)
+            self._submit(node, write, on_done)
 
     def _write_rows(self, node: Node, route: Route, page: Iterable[Any]) -> None:
         writer: TableWriter | None = None
@@ -143,7 +144,7 @@ class PackageWriter:
                 text = encode(row)
             except _ENCODE_ERRORS as error:
                 self._quarantine.write(row, error, route=route, number=number)
-            except Exception as error:  # a class of a user raises what it likes while it is written
+            except Exception as error:  # a user's class may raise anything when it is encoded
                 raise node.resource_error(error, node.items_read)  # noqa: B904 - the cause is chained already
             else:
                 self._writers.write(writer, text)

@@ -1,4 +1,4 @@
-"""When a row group and a part file are full, and what they are called."""
+"""Limits and names of part files, and the workload of an extraction."""
 
 from __future__ import annotations
 
@@ -13,69 +13,71 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """Limits in bytes of uncompressed text. A row group is what one task reads and what the driver holds.
+    """Limits in bytes of uncompressed text. One task reads one row group, and the driver buffers one.
 
-    A file is closed after `file_seconds`, however small it is: what a slow source has given is on storage.
+    A file is closed after `file_seconds`, however small it is, so that rows of a slow source reach storage.
     """
 
     row_group_bytes: int = 16 * MEGABYTE
     row_group_rows: int = 100_000
     file_bytes: int = 256 * MEGABYTE
     buffer_bytes: int = 128 * MEGABYTE
-    """What the driver holds of all tables together."""
+    """Limit of the buffers of all tables together."""
     open_files: int = 64
     file_seconds: float = 300.0
 
     def group_is_full(self, *, rows: int, size: int) -> bool:
-        """Whether the rows held so far must be written."""
+        """Return whether the buffer must be written."""
         return rows >= self.row_group_rows or size >= self.row_group_bytes
 
     def file_is_full(self, size: int) -> bool:
-        """Whether the next row group begins a new file."""
+        """Return whether the next row group begins a new file."""
         return size >= self.file_bytes
 
     def is_old(self, seconds: float) -> bool:
-        """Whether rows that were taken so long ago must be on storage by now."""
+        """Return whether a file is due to be closed after so many seconds."""
         return seconds >= self.file_seconds
 
 
 OnBadRow = Literal["quarantine", "fail"]
-"""What happens to a row that has no JSON form: it is put aside, or it ends the extraction."""
+"""A row without a JSON form is quarantined, or ends the extraction."""
 OnError = Literal["raise", "continue"]
-"""What a resource that raises does: it ends the extraction, or the others go on without it."""
+"""A resource that raises ends the extraction, or the others continue without it."""
 
 
 WorkItemLocation = Literal["executors", "driver"]
-"""Where functions of resources with work items are called."""
+"""The processes that call functions of resources with work items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """How much is done at the same time, and which resource is next; the defaults are dlt's."""
+    """Concurrency and error handling of an extraction; the defaults are dlt's."""
 
     workers: int = 5
     """Threads for deferred calls and parallel resources."""
     max_parallel_items: int = 20
-    """Calls, steps of generators and coroutines under way at most."""
+    """Maximum of calls, generator steps and coroutines that run at the same time."""
     next_item_mode: NextItemMode = "round_robin"
     """`round_robin`: one item of each resource in turn. `fifo`: one resource after the other."""
     on_bad_row: OnBadRow = "quarantine"
     work_items: WorkItemLocation = "executors"
     wave_seconds: float = 40.0
-    """How long a wave of work items takes, about."""
+    """Approximate duration of a wave of work items."""
     slots: int | None = None
-    """How many work items executors do at the same time; None to ask Spark."""
+    """Work items that executors process at the same time; None: Spark is queried."""
     on_error: OnError = "raise"
 
     def __post_init__(self) -> None:
         if self.workers < 1 or self.max_parallel_items < 1:
             raise UsageError(
-                "nothing can be extracted by no worker, or no item at a time",
+                f"workers and max_parallel_items must be positive, got {self.workers}"
+                f" and {self.max_parallel_items}",
                 hint="set extract.workers and extract.max_parallel_items to 1 or more",
             )
         if self.wave_seconds <= 0 or (self.slots is not None and self.slots < 1):
             raise UsageError(
-                "work items need time and a slot", hint="set extract.wave_seconds and extract.slots above 0"
+                f"wave_seconds and slots must be positive, got {self.wave_seconds} and {self.slots}",
+                hint="set extract.wave_seconds and extract.slots above 0",
             )
         if self.next_item_mode not in get_args(NextItemMode):
             raise UsageError(
@@ -84,14 +86,14 @@ class Workload:
 
 
 def part_name(folder: str, index: int, *, writer: int | None = None) -> str:
-    """Part files in the order they were written; several writers of one folder are told apart by numbers."""
+    """Return the name of a part file; names sort in order of writing, and several writers have numbers."""
     begin = "" if writer is None else f"w{writer:05d}-"
     return f"{folder}/{begin}part-{index:06d}.parquet"
 
 
 def table_folder(index: int, attempt: str | None = None) -> str:
-    """Tables are numbered: a folder says nothing that a name could break.
+    """Return the folder of a table, a number, because a table name may be no valid folder name.
 
-    In a package that a run may go on with, each attempt has folders of its own.
+    In a package that another run may continue, each attempt has separate folders.
     """
     return f"data/extracted/{attempt}/{index:05d}" if attempt else f"data/extracted/{index:05d}"

@@ -1,4 +1,4 @@
-"""What extraction came to."""
+"""The result of extraction, for each package and for a run."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class ExtractReport:
     tables: tuple[ExtractedTable, ...]
     seconds: float
     resources: Mapping[str, int] = field(default_factory=dict)
-    put_aside: Mapping[str, int] = field(default_factory=dict)
-    """Rows that could not be written, by resource; they are kept in the table `_dlt_quarantine`."""
+    quarantined_rows: Mapping[str, int] = field(default_factory=dict)
+    """Rows without a JSON form, by resource; they are stored in the table `_dlt_quarantine`."""
     failures: Mapping[str, PenstockError] = field(default_factory=dict)
-    """What resources raised that were left out, by name; only with `on_error="continue"`."""
+    """The errors of excluded resources, by name; only with `on_error="continue"`."""
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What resources counted themselves, by name."""
+    """The metrics that resources count with `add_metrics`, by name."""
 
     @property
     def rows(self) -> int:
@@ -40,22 +40,22 @@ class ExtractReport:
         size = human_size(sum(table.bytes for table in self.tables))
         took = f"in {self.seconds:.1f} s in package {self.load_id}"
         lines = [f"{human_count(self.rows, 'row')} ({size}) {took}"]
-        # A table may have come in several ways, or in waves.
+        # A table may be written by several resources or waves.
         counts: Counter[str] = Counter()
         for table in self.tables:
             counts[table.table] += table.rows
         lines += [f"- {name}: {human_count(rows, 'row')}" for name, rows in counts.items()]
-        lines += [f"- of {name} {count:,} were put aside" for name, count in self.put_aside.items()]
-        lines += [f"- {name} was left out: {why.message}" for name, why in self.failures.items()]
+        lines += [f"- {name}: {count:,} quarantined" for name, count in self.quarantined_rows.items()]
+        lines += [f"- {name} was excluded: {error.message}" for name, error in self.failures.items()]
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractInfo(StepResult[ExtractReport]):
-    """What `extract` gives back: the packages that wait to be normalized. `print` it."""
+    """The result of `Pipeline.extract`: the packages that are pending. `print` it."""
 
     location: str
-    """Where the packages wait."""
+    """The folder of the packages."""
 
     @property
     def rows(self) -> int:
@@ -64,7 +64,7 @@ class ExtractInfo(StepResult[ExtractReport]):
 
     @property
     def failures(self) -> dict[str, PenstockError]:
-        """What resources raised that were left out, by name."""
+        """The errors of excluded resources, by name."""
         return {name: why for package in self.packages for name, why in package.failures.items()}
 
     def asdict(self) -> dict[str, Any]:
@@ -86,10 +86,10 @@ class ExtractInfo(StepResult[ExtractReport]):
                 for package in self.packages
                 for table in package.tables
             ],
-            "put_aside": [
+            "quarantined_rows": [
                 {"load_id": package.load_id, "resource": name, "rows": count}
                 for package in self.packages
-                for name, count in package.put_aside.items()
+                for name, count in package.quarantined_rows.items()
             ],
             "failed_resources": [
                 {"resource": name, "error": why.message} for name, why in self.failures.items()

@@ -1,4 +1,4 @@
-"""Which table an item belongs to, and what is known of the tables so far."""
+"""The tables of items, and the tables that resources declare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ONLY_TABLE_NAME = ("table_name",)
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where rows go: the table by its final name, and the resource that they are of."""
+    """The destination of rows: the table by its final name, and their resource."""
 
     table: str
     resource: str
@@ -34,8 +34,8 @@ class Route:
 class TableRouter:
     """The tables that the resources of one flow declare while they are read.
 
-    `dispositions` are those that the destination has. Where it has `formats`, a table that is merged must
-    name one of them, unless it did so in a load before: `known` are the tables of the schema.
+    `dispositions` are supported by the destination. If `table_formats` is not empty, a merged table must
+    name one of them, in this flow or in `schema_tables`.
     """
 
     def __init__(
@@ -55,47 +55,46 @@ class TableRouter:
         self._stream_routers: dict[Stream, _StreamRouter] = {}
 
     def static_route(self, stream: Stream) -> Route | None:
-        """The one table of all items of a stream that carry no mark; None where it takes the item to know."""
-        speaker = self._stream_routers.get(stream)
-        return speaker.static_route() if speaker else None
+        """Return the table of all unmarked items of a stream; None if it depends on the item."""
+        stream_router = self._stream_routers.get(stream)
+        return stream_router.static_route() if stream_router else None
 
     def routes(self, stream: Stream, item: Any, mark: Any) -> list[tuple[Route, Any]]:
-        """The item with its table; a page is taken apart where each of its rows may name another table."""
-        speaker = self._stream_routers.get(stream)
-        if speaker is None:
-            speaker = self._stream_routers[stream] = _StreamRouter(self, stream)
-        name = None if mark is None else speaker.apply_mark(mark)
+        """Return the item with its table; a page is split into rows if each row may name another table."""
+        stream_router = self._stream_routers.get(stream)
+        if stream_router is None:
+            stream_router = self._stream_routers[stream] = _StreamRouter(self, stream)
+        name = None if mark is None else stream_router.apply_mark(mark)
         if item is None:
-            speaker.declare(name)
+            stream_router.declare(name)
             return []
-        if isinstance(item, list) and item and speaker.is_dynamic(name):
-            return [(speaker.route(row, name), row) for row in item]
-        return [(speaker.route(item, name), item)]
+        if isinstance(item, list) and item and stream_router.is_dynamic(name):
+            return [(stream_router.route(row, name), row) for row in item]
+        return [(stream_router.route(item, name), item)]
 
     def declare(self, tables: tuple[Table, ...], *, resource: str) -> None:
-        """Take over what a resource says of its tables.
+        """Declare the tables of a resource.
 
-        What it says later replaces what it said before. Of a table that another resource has declared it
-        can say what that one has not.
+        A later declaration of the same resource replaces an earlier one. A declaration of another resource
+        only adds columns.
         """
         for table in tables:
-            known = self.tables.get(table.name)
-            if known == table:
+            declared = self.tables.get(table.name)
+            if declared == table:
                 continue
             self._check(table)
             owner = self._owners.setdefault(table.name, resource)
-            if known is None:
+            if declared is None:
                 self.tables[table.name] = table
+            elif owner == resource:
+                self.tables[table.name] = declared.with_hints_of(table)
             else:
-                joined = (
-                    known.with_hints_of(table) if owner == resource else _with_added_columns(known, table)
-                )
-                self.tables[table.name] = joined
+                self.tables[table.name] = _with_added_columns(declared, table)
 
     def tables_without(
         self, resources: Collection[str], *, written_tables: Collection[str]
     ) -> dict[str, Table]:
-        """The tables that others than these resources declared, and those that have rows all the same."""
+        """Return the tables that other resources declared, and those with rows."""
         return {
             name: table
             for name, table in self.tables.items()
@@ -103,108 +102,108 @@ class TableRouter:
         }
 
     def _check(self, table: Table) -> None:
-        said = table.write_disposition
+        disposition = table.write_disposition
         if self._has_commit_interval and (
-            said == "replace" or table.extras.get("x-merge-strategy") == "scd2"
+            disposition == "replace" or table.extras.get("x-merge-strategy") == "scd2"
         ):
             raise UsageError(
-                f"table {table.name} is to be written as a whole, and commit_interval cuts it into loads",
-                hint="leave commit_interval out, or use append, or merge with delete-insert or upsert",
-                write_disposition=said,
+                f"table {table.name} must be complete in one load, and commit_interval makes several",
+                hint="remove commit_interval, or use append, or merge with delete-insert or upsert",
+                write_disposition=disposition,
             )
         self._check_format(table)
-        if self._dispositions is None or said is None or said in self._dispositions | {"skip"}:
+        if self._dispositions is None or disposition is None or disposition in self._dispositions | {"skip"}:
             return
         raise LoadClientUnsupportedWriteDisposition(
-            write_disposition=said, supported=tuple(sorted(self._dispositions)), table=table.name
+            write_disposition=disposition, supported=tuple(sorted(self._dispositions)), table=table.name
         )
 
     def _check_format(self, table: Table) -> None:
         if not self._table_formats or table.is_nested or table.write_disposition != "merge":
             return
-        before = self._schema_tables.get(table.name)
-        said = table.extras.get("table_format") or (before and before.extras.get("table_format"))
-        if said not in self._table_formats:
-            what = f"in the format {said!r}" if said else "as plain files, without a table format"
+        stored = self._schema_tables.get(table.name)
+        table_format = table.extras.get("table_format") or (stored and stored.extras.get("table_format"))
+        if table_format not in self._table_formats:
+            form = f"in the format {table_format!r}" if table_format else "as plain files"
             raise UsageError(
-                f"table {table.name} is to be merged {what}, which the destination cannot",
-                hint="say table_format= of the resource, or of run():"
+                f"the destination cannot merge table {table.name} {form}",
+                hint="set table_format= of the resource or of run() to"
                 f" {' or '.join(sorted(self._table_formats))}; or use append or replace",
-                table_format=said,
+                table_format=table_format,
                 write_disposition=table.write_disposition,
             )
 
 
 def _with_added_columns(table: Table, other: Table) -> Table:
-    """A table with the columns that another resource adds; a key is that of the first one who has one."""
-    spoken = tuple(hint for hint in sorted(COMPOUND_HINTS) if table.columns_with(hint))
+    """Return a table with the columns that another resource adds; the first declared key is kept."""
+    key_hints = tuple(hint for hint in sorted(COMPOUND_HINTS) if table.columns_with(hint))
     added = [
-        column.without_hints(*spoken)
+        column.without_hints(*key_hints)
         for name, column in other.columns.items()
-        if name not in table.columns and (column.is_complete or not any(map(column.has, spoken)))
+        if name not in table.columns and (column.is_complete or not any(map(column.has, key_hints)))
     ]
     return table.with_columns(added)
 
 
 class _StreamRouter:
-    """What one resource says of its tables: hints may change with each item."""
+    """The tables of one resource; its hints may change with each item."""
 
     def __init__(self, router: TableRouter, stream: Stream) -> None:
         self._router, self._stream = router, stream
         self._hints, self._variants = stream.hints, dict(stream.variants)
-        # Templates by the name that a mark gives, and routes of those that are the same for every item.
+        # Hints and static routes by the table name of a mark; None for items without a mark.
         self._templates: dict[str | None, tuple[TableHints, tuple[str, ...]]] = {}
         self._static_routes: dict[str | None, Route] = {}
 
     def static_route(self) -> Route | None:
-        """The route of items without a mark, once one of them has come."""
+        """Return the route of items without a mark, once one was routed."""
         return self._static_routes.get(None)
 
     def apply_mark(self, mark: Mark) -> str | None:
-        """Take a mark to heart; gives the table that it names for its item."""
+        """Apply a mark; return the table that it names for its item."""
         if isinstance(mark, TableNameMark):
             return mark.table_name
-        said, name = mark.hints, mark.hints.table_name
+        hints, name = mark.hints, mark.hints.table_name
         self._templates.clear()
         self._static_routes.clear()
         if not mark.variant or not isinstance(name, str):
-            self._hints = self._hints.merged_with(said)
+            self._hints = self._hints.merged_with(hints)
             return None
         self._variants[name] = self._variants.get(name, replace(self._hints, table_name=name)).merged_with(
-            said
+            hints
         )
         return name
 
     def is_dynamic(self, name: str | None) -> bool:
-        """Whether it takes the row to know the table and its hints."""
+        """Return whether the table or its hints depend on the row."""
         return bool(self._template(name)[1])
 
     def route(self, item: Any, name: str | None) -> Route:
-        """The table of an item; `name` is that of its mark."""
-        found = self._static_routes.get(name)
-        if found is not None:
-            return found
-        said, dynamic = self._template(name)
-        if dynamic == _ONLY_TABLE_NAME and callable(said.table_name):
-            # A row without a name for its table goes to that of the resource.
-            return self.route(item, str(said.table_name(item) or self._stream.name))
+        """Return the route of an item; `name` is the table of its mark."""
+        route = self._static_routes.get(name)
+        if route is not None:
+            return route
+        hints, dynamic = self._template(name)
+        if dynamic == _ONLY_TABLE_NAME and callable(hints.table_name):
+            # A row without a table name goes to the table of the resource.
+            return self.route(item, str(hints.table_name(item) or self._stream.name))
         if dynamic:
-            return self._declare_route(said.for_item(item), name)
-        found = self._static_routes[name] = self._declare_route(said, name)
-        return found
+            return self._declare_route(hints.for_item(item), name)
+        route = self._static_routes[name] = self._declare_route(hints, name)
+        return route
 
     def declare(self, name: str | None) -> None:
-        """Declare the tables without any row, where no row is needed to know them."""
+        """Declare the tables without a row, if they do not depend on rows."""
         if not self.is_dynamic(name):
             self.route(None, name)
 
     def _template(self, name: str | None) -> tuple[TableHints, tuple[str, ...]]:
-        found = self._templates.get(name)
-        if found is None:
+        template = self._templates.get(name)
+        if template is None:
             hints = self._hints if name is None else replace(self._hints, table_name=name)
             hints = hints if name is None else self._variants.get(name, hints)
-            found = self._templates[name] = hints, hints.dynamic_names
-        return found
+            template = self._templates[name] = hints, hints.dynamic_names
+        return template
 
     def _declare_route(self, hints: TableHints, name: str | None) -> Route:
         stream = self._stream

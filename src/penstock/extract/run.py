@@ -1,4 +1,4 @@
-"""Streams the items of a flow into packages; the driver holds a few row groups at a time."""
+"""Extraction of a flow: its items are streamed into packages, a few row groups in memory at a time."""
 
 from __future__ import annotations
 
@@ -48,38 +48,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractResult:
-    """What came of it: the report, and what the package remembers once it is marked."""
+    """The result for one package: the report, and the manifest to mark the package with."""
 
     report: ExtractReport
     extracted: ExtractManifest
     state_changed: bool
     truncates_tables: bool
-    """Whether a table that is there is left without a row."""
+    """Whether an existing table is emptied."""
 
     @property
     def has_changes(self) -> bool:
-        """Whether there is anything to load: rows, tables to empty or renew, or a state that has changed."""
-        begins_anew = self.extracted.refresh is not None
-        return bool(self.report.rows) or self.truncates_tables or self.state_changed or begins_anew
+        """Whether the package must be loaded: for rows, emptied tables, a refresh, or a changed state."""
+        is_refresh = self.extracted.refresh is not None
+        return bool(self.report.rows) or self.truncates_tables or self.state_changed or is_refresh
 
 
 def extract(flow: Flow, package: Package, **options: Any) -> ExtractResult:
-    """Write every row of a flow into one package; `how` is what `Extractor` takes."""
+    """Write every row of a flow into one package; `options` are the parameters of `Extractor`."""
     with Extractor(flow, **options) as extractor:
         return extractor.extract_into(package)
 
 
 class Extractor:
-    """One reading of a flow, into one package or into several, one after the other.
+    """One pass over a flow, into one package or into several, one after the other.
 
-    `state` is that of the pipeline, a copy that user code may change. `dispositions` are those that the
-    destination has, and `formats` those that a table which is merged must name one of; others are refused
-    when their first row comes. `known` are the tables of the schema before. With `commit_interval` a
-    package takes what comes in so many seconds. What cursors remember and the state has no room for goes
-    to `boundaries`, which stays when packages go. `elsewhere` runs resources with work items on
-    executors, all of them into the first package; without it they run here. With `send` a Spark session
-    writes the files. `refresh` goes with the first package. Use as a context manager: generators are closed
-    at the end.
+    `state` is a copy of the pipeline's state that user code may change. `dispositions` are supported by the
+    destination, and a merged table must name one of `table_formats`; other tables are refused at their first
+    row. `schema_tables` are the tables of the schema before. With `commit_interval` a package takes the items
+    of so many seconds. Hashes of cursors beyond the limit of the state are written to `boundary_store`, which
+    outlives packages. `executors` runs resources with work items, all into the first package; without it they
+    run on the driver. `frame_engine` writes and filters Spark DataFrames. With `send` a Spark session writes
+    the files. `refresh` is stored in the first package. Use as a context manager: generators are closed at
+    the end.
     """
 
     def __init__(  # noqa: PLR0913 - everything that a run decides about extraction
@@ -102,7 +102,7 @@ class Extractor:
         send: RowSender | None = None,
         refresh: Refresh | None = None,
     ) -> None:
-        # Also where a flow before this one, or the first package, has brought the refresh.
+        # Also if an earlier flow or the first package carries the refresh.
         self._refresh, self._is_refresh = refresh, flow.refresh is not None
         self._flow, self._schema_name, self._state = flow, schema_name, state
         self._schema: Schema = flow.source.schema if flow.source is not None else Schema(schema_name)
@@ -130,13 +130,13 @@ class Extractor:
         return self._engine is not None and not self._engine.is_paused
 
     def extract_into(self, package: Package) -> ExtractResult:
-        """Write into a package. It is not marked: a crash leaves files that nobody will read."""
-        started, before = time.monotonic(), typed_copy(self._state)
+        """Write into a package. The caller marks it: after a crash, no process reads its files."""
+        started, previous_state = time.monotonic(), typed_copy(self._state)
         with self._user_context():
             engine = self._prepare_engine(package)
-            remembered = copy_resource_states(self._state, self._schema_name)
-            telling = ThrottledProgress(self._collector)
-            landed = self._run_declared_waves(package, telling)
+            resource_states = copy_resource_states(self._state, self._schema_name)
+            progress = ThrottledProgress(self._collector)
+            waves = self._run_declared_waves(package, progress)
             with PackageWriter.open(
                 package.store,
                 self._router,
@@ -146,33 +146,34 @@ class Extractor:
                 send=self._send,
                 frame_engine=self._frame_engine,
                 submit=engine.submit,
-            ) as filling:
-                self._drain(engine, filling, telling)
-                landed.add(
-                    self._run_spooled_waves(
-                        package, telling, excluded=engine.failures.keys() | self._failed_resources
-                    )
-                )
-                every = {**engine.failures, **landed.failures}
-                self._cursors.write_state(failed_resources=every.keys() | self._failed_resources)
-                every = self._with_dependent_failures(every, remembered)
-                failures = {name: why for name, why in every.items() if name not in self._failed_resources}
-                self._raise_if_all_failed(engine, every)
+            ) as writer:
+                self._drain(engine, writer, progress)
+                excluded = engine.failures.keys() | self._failed_resources
+                waves.add(self._run_spooled_waves(package, progress, excluded=excluded))
+                all_failures = {**engine.failures, **waves.failures}
+                self._cursors.write_state(failed_resources=all_failures.keys() | self._failed_resources)
+                all_failures = self._with_dependent_failures(all_failures, resource_states)
+                failures = {
+                    name: error for name, error in all_failures.items() if name not in self._failed_resources
+                }
+                self._raise_if_all_failed(engine, all_failures)
                 if failures and self._is_refresh:
-                    # What begins anew is given up: nothing may take its place but all that belongs there.
+                    # A refresh with a failed resource would replace complete data by incomplete data.
                     raise _combined_error(list(failures.values()))
-                filling.discard_resources(failures)
-                _discard_resources(landed, failures)
+                writer.discard_resources(failures)
+                _discard_resources(waves, failures)
             _mark_failed(engine, failures)
-            for name, why in failures.items():
-                self._collector.mark(name, "left out", message=why.message)
+            for name, error in failures.items():
+                self._collector.mark(name, "excluded", message=error.message)
             self._failed_resources |= failures.keys()
-            restore_resource_states(self._state, self._schema_name, failures, remembered)
-        tables = (*filling.tables(), *landed.tables)
+            restore_resource_states(self._state, self._schema_name, failures, resource_states)
+        tables = (*writer.tables(), *waves.tables)
         if not engine.is_paused:
-            brought = {name for name, rows in {**filling.rows, **landed.rows}.items() if rows}
+            with_rows = {name for name, rows in {**writer.rows, **waves.rows}.items() if rows}
             tables += truncated_tables(
-                self._flow.streams, self._schema_tables, resources_with_rows=brought | self._failed_resources
+                self._flow.streams,
+                self._schema_tables,
+                resources_with_rows=with_rows | self._failed_resources,
             )
         declared = self._router.tables_without(
             self._failed_resources, written_tables={table.table for table in tables}
@@ -192,16 +193,15 @@ class Extractor:
             load_id=package.load_id,
             tables=tables,
             seconds=time.monotonic() - started,
-            resources={node.name: filling.rows[node.name] for node in nodes if node.is_selected}
-            | landed.rows,
-            put_aside=filling.quarantined_rows | landed.quarantined_rows,
+            resources={node.name: writer.rows[node.name] for node in nodes if node.is_selected} | waves.rows,
+            quarantined_rows=writer.quarantined_rows | waves.quarantined_rows,
             failures=failures,
             metrics={node.name: node.metrics for node in nodes if node.metrics},
         )
         return ExtractResult(
             report=info,
             extracted=extracted,
-            state_changed=extracted.state != before,
+            state_changed=extracted.state != previous_state,
             truncates_tables=any(
                 table.truncates_table and table.table in self._schema_tables for table in tables
             ),
@@ -209,7 +209,7 @@ class Extractor:
 
     @contextmanager
     def _user_context(self) -> Iterator[None]:
-        """What user code may ask while it runs."""
+        """Set the context that user code reads while it runs."""
         flow = self._flow
         with (
             override_context(
@@ -224,13 +224,13 @@ class Extractor:
             yield
 
     def _prepare_engine(self, package: Package) -> ExtractEngine:
-        """The engine; made in the moment of the first package, and told of every later one."""
+        """Return the engine: created for the first package, with its context updated for later ones."""
         if self._boundary_store is not None:
             self._cursors.files = BoundaryFiles(self._boundary_store, load_id=package.load_id)
         if self._engine is None:
             reset_replaced_resources(self._flow, self._state, self._schema_name)
-            ships = self._executors is not None and self._workload.work_items == "executors"
-            self._split = split_flow(self._flow, on_executors=ships)
+            on_executors = self._executors is not None and self._workload.work_items == "executors"
+            self._split = split_flow(self._flow, on_executors=on_executors)
             self._engine = ExtractEngine(self._split.driver_flow, self._workload, self._cursors)
         else:
             for node in _all_nodes(self._engine.roots):
@@ -238,27 +238,25 @@ class Extractor:
         return self._engine
 
     def _run_declared_waves(self, package: Package, progress: ThrottledProgress) -> WaveResult:
-        """Have work items done elsewhere, once: what is done of them counts for this package."""
-        works = (
-            ()
-            if self._has_run_waves
-            else tuple(work for work in self._split.wave_resources if work.spool is None)
-        )
+        """Run resources with declared work items on executors, once, into this package."""
+        if self._has_run_waves:
+            return WaveResult()
         self._has_run_waves = True
-        return self._run_on_executors(works, package, progress)
+        declared = [resource for resource in self._split.wave_resources if resource.spool is None]
+        return self._run_on_executors(declared, package, progress)
 
     def _run_spooled_waves(
         self, package: Package, progress: ThrottledProgress, *, excluded: Container[str]
     ) -> WaveResult:
-        """Have those done whose items the engine has read just now."""
-        works = [work for work in self._split.wave_resources if work.spool is not None]
-        landed = self._run_on_executors(
-            [work for work in works if work.stream.name not in excluded], package, progress
-        )
-        for work in works:
-            if work.spool is not None:
-                work.spool.clear()
-        return landed
+        """Run resources on executors whose work items the engine has read into their spools."""
+        spooled = [
+            resource
+            for resource in self._split.wave_resources
+            if resource.spool is not None and resource.stream.name not in excluded
+        ]
+        result = self._run_on_executors(spooled, package, progress)
+        self._clear_spools()
+        return result
 
     def _run_on_executors(
         self, resources: Sequence[WaveResource], package: Package, progress: ThrottledProgress
@@ -275,42 +273,45 @@ class Extractor:
         )
 
     def _drain(self, engine: ExtractEngine, writer: PackageWriter, progress: ThrottledProgress) -> None:
-        until = None if self._commit_interval is None else time.monotonic() + self._commit_interval
-        with closing(engine.items()) as arrivals:
-            for node, item, mark in arrivals:
+        deadline = None if self._commit_interval is None else time.monotonic() + self._commit_interval
+        with closing(engine.items()) as items:
+            for node, item, mark in items:
                 try:
                     writer.write_item(node, item, mark)
                 except PenstockError as error:
                     engine.fail(node, error)
                 progress.report(writer.rows)
-                if until is not None and time.monotonic() >= until:
+                if deadline is not None and time.monotonic() >= deadline:
                     engine.pause()
-                    until = None
+                    deadline = None
         progress.report_now(writer.rows)
 
     def _with_dependent_failures(
         self, failures: dict[str, PenstockError], previous_states: Mapping[str, Any]
     ) -> dict[str, PenstockError]:
-        """Failures, and what is left out with them: else items that a failed one did not get were lost."""
+        """Return failures with the resources to exclude too, so that no item for a failed one is lost."""
         if not failures:
             return failures
-        now = copy_resource_states(self._state, self._schema_name)
-        moved = {name for name, memory in now.items() if memory != previous_states.get(name, {})}
-        return _with_upstream_failures(self._flow.streams, failures, changed=moved)
+        states = copy_resource_states(self._state, self._schema_name)
+        changed = {name for name, state in states.items() if state != previous_states.get(name, {})}
+        return _with_upstream_failures(self._flow.streams, failures, changed=changed)
 
     def _raise_if_all_failed(self, engine: ExtractEngine, failures: Mapping[str, PenstockError]) -> None:
-        wanted = {node.name for node in _all_nodes(engine.roots) if node.is_selected}
-        wanted |= {work.stream.name for work in self._split.wave_resources}
-        if wanted and failures.keys() >= wanted:
+        selected = {node.name for node in _all_nodes(engine.roots) if node.is_selected}
+        selected |= {resource.stream.name for resource in self._split.wave_resources}
+        if selected and failures.keys() >= selected:
             raise _combined_error(list(failures.values()))
 
     def close(self) -> None:
-        """Close every generator and file that is still open."""
-        for work in self._split.wave_resources:
-            if work.spool is not None:
-                work.spool.clear()
+        """Close every open generator and file."""
+        self._clear_spools()
         if self._engine is not None and self._engine.is_paused:
             self._engine.close()
+
+    def _clear_spools(self) -> None:
+        for resource in self._split.wave_resources:
+            if resource.spool is not None:
+                resource.spool.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -322,30 +323,33 @@ class Extractor:
 
 
 def _combined_error(errors: list[PenstockError]) -> PenstockError:
-    """The first error; the others are told in its notes."""
+    """Return the first error, with the others as notes."""
     first, *others = dict.fromkeys(errors)
     for other in others:
-        first.add_note(f"and no other resource came through: {other.message}")
+        first.add_note(f"all resources failed; also: {other.message}")
     return first
 
 
 def _with_upstream_failures(
     streams: Iterable[Stream], failures: Mapping[str, PenstockError], *, changed: Container[str]
 ) -> dict[str, PenstockError]:
-    """Failures, with every stream above one that remembers more than before, and all that it feeds."""
+    """Return failures, with the topmost changed parent of each failed stream and all that it feeds."""
     chains = {
-        one.name: tuple(above.name for above in one.chain()) for wanted in streams for one in wanted.chain()
+        stream.name: tuple(parent.name for parent in stream.chain())
+        for selected in streams
+        for stream in selected.chain()
     }
-    found = dict(failures)
-    for name, why in failures.items():
-        above = [one for one in chains.get(name, ()) if one in changed]
-        for other in (other for other, chain in chains.items() if above and above[-1] in chain):
-            found.setdefault(other, why)
-    return found
+    all_failures = dict(failures)
+    for name, error in failures.items():
+        changed_parents = [parent for parent in chains.get(name, ()) if parent in changed]
+        for other, chain in chains.items():
+            if changed_parents and changed_parents[-1] in chain:
+                all_failures.setdefault(other, error)
+    return all_failures
 
 
 def _discard_resources(result: WaveResult, resources: Container[str]) -> None:
-    """Leave out what executors wrote for resources that came to no good end here."""
+    """Discard everything that executors wrote for failed resources."""
     result.tables[:] = [table for table in result.tables if table.resource not in resources]
     for counts in (result.rows, result.quarantined_rows):
         for name in [name for name in counts if name in resources]:
@@ -353,7 +357,7 @@ def _discard_resources(result: WaveResult, resources: Container[str]) -> None:
 
 
 def _mark_failed(engine: ExtractEngine, failures: Mapping[str, PenstockError]) -> None:
-    """Later packages take no item of what has failed after it was read."""
+    """Exclude resources from later packages that failed after they were read."""
     for node in _all_nodes(engine.roots):
         if node.name in failures and node.name not in engine.failures:
             engine.fail(node, failures[node.name])
@@ -368,14 +372,15 @@ def _all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
 def truncated_tables(
     streams: Iterable[Stream], schema_tables: Mapping[str, Table], *, resources_with_rows: Collection[str]
 ) -> tuple[ExtractedTable, ...]:
-    """The tables to empty, root tables only: what is nested in them goes with them.
+    """Return the tables that a resource replaces by nothing: root tables, which empty their nested tables.
 
-    `known` are the tables of the schema, `with_rows` the resources that brought something or failed. As in
-    dlt a resource empties all of its tables or none: one that names them row by row and brings rows for some
-    says nothing of the others.
+    `resources_with_rows` include failed ones. As in dlt, a resource empties all of its tables or none: with
+    rows for some of them, the others are unchanged.
     """
-    silent = {one.name for one in streams if one.selected and one.hints.disposition == "replace"}
-    silent -= set(resources_with_rows)
+    replacing = {
+        stream.name for stream in streams if stream.selected and stream.hints.disposition == "replace"
+    }
+    without_rows = replacing - set(resources_with_rows)
     return tuple(
         ExtractedTable(
             table=name,
@@ -387,7 +392,7 @@ def truncated_tables(
             files=0,
         )
         for number, (name, table) in enumerate(schema_tables.items())
-        if not table.is_nested and table.resource in silent and table.has_seen_data
+        if not table.is_nested and table.resource in without_rows and table.has_seen_data
     )
 
 
@@ -396,30 +401,30 @@ def read_items(
     sessions: Callable[[Mapping[str, str]], Any] | None = None,
     frame_engine: FrameEngine | None = None,
 ) -> Iterator[Any]:
-    """The items of all selected streams, pages taken apart, marks taken off. State lasts as long as this.
+    """Yield the items of all selected streams, without pages and marks. State lasts as long as the iteration.
 
-    `sessions` are for resources that make DataFrames.
+    `sessions` are for resources that create DataFrames.
     """
-    state = current_context().state
-    kept = {} if state is None else state
-    cursors = Cursors(kept, source=str(flow.name), frame_engine=frame_engine)
+    active_state = current_context().state
+    state = {} if active_state is None else active_state
+    cursors = Cursors(state, source=str(flow.name), frame_engine=frame_engine)
     with (
         override_context(
             source_name=flow.name,
             source=flow.source,
-            state=kept,
+            state=state,
             open_seen_set=cursors.seen_items,
             lend_session=current_context().lend_session or sessions,
         ),
         in_scope(sections=flow.sections),
     ):
-        # The context is that of this moment; what is asked for later runs in copies of it.
+        # Nodes copy the context here, and run in their copies later.
         engine = ExtractEngine(as_driver_flow(flow), Workload(), cursors)
-    with closing(engine.items()) as arrivals:
-        for _, item, _ in arrivals:
+    with closing(engine.items()) as items:
+        for _, item, _ in items:
             if isinstance(item, list):
                 yield from item
             elif item is not None:
                 yield item
-    if state is not None:
+    if active_state is not None:
         cursors.write_state()

@@ -1,4 +1,4 @@
-"""What sources remember: which part of it a package carries, and what is forgotten."""
+"""The state of sources in a package: copies, resets and restores of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SOURCES, _RESOURCES = "sources", "resources"
 
 
 def reset_replaced_resources(flow: Flow, state: State, source_name: str) -> None:
-    """A resource that replaces its table begins anew: what it remembered goes."""
+    """Reset the state of resources that replace their tables."""
     resources = _resource_states(state, source_name)
     for stream in flow.streams:
         if stream.hints.disposition == "replace":
@@ -26,7 +26,7 @@ def reset_replaced_resources(flow: Flow, state: State, source_name: str) -> None
 
 
 def reset_refreshed(state: State, source_name: str, refresh: Refresh) -> None:
-    """What begins anew remembers nothing: a source as a whole, or its resources."""
+    """Reset the state of a refreshed source, or of its refreshed resources."""
     if refresh.mode == "drop_sources":
         state.get(_SOURCES, {}).pop(source_name, None)
         return
@@ -36,37 +36,34 @@ def reset_refreshed(state: State, source_name: str, refresh: Refresh) -> None:
 
 
 def copy_resource_states(state: State, source_name: str) -> State:
-    """A copy of what the resources of a source remember at this moment."""
+    """Return a copy of the states of a source's resources."""
     return deepcopy(_resource_states(state, source_name))
 
 
 def restore_resource_states(
     state: State, source_name: str, resources: Iterable[str], previous: State
 ) -> None:
-    """Let resources remember what they remembered before, and nothing else."""
-    now = _resource_states(state, source_name)
+    """Restore the previous states of resources."""
+    states = _resource_states(state, source_name)
     for resource in resources:
-        now.pop(resource, None)
+        states.pop(resource, None)
         if resource in previous:
-            now[resource] = previous[resource]
+            states[resource] = previous[resource]
 
 
 def typed_copy(state: State) -> State:
-    """A copy of what sources remember, in typed JSON, without states that hold nothing.
-
-    Asking for a state is no change of it.
-    """
-    found: State = {}
+    """Return a copy of the state of sources in typed JSON, without empty states, which reading creates."""
+    non_empty: State = {}
     for name, source in state.get(_SOURCES, {}).items():
         resources = {key: value for key, value in source.get(_RESOURCES, {}).items() if value}
         rest = {key: value for key, value in source.items() if key != _RESOURCES}
-        whole = {**rest, _RESOURCES: resources} if resources else rest
-        if whole:
-            found[name] = whole
-    copy: State = to_typed(found)
+        source_state = {**rest, _RESOURCES: resources} if resources else rest
+        if source_state:
+            non_empty[name] = source_state
+    copy: State = to_typed(non_empty)
     return copy
 
 
 def _resource_states(state: State, source_name: str) -> State:
-    found: State = state.get(_SOURCES, {}).get(source_name, {}).get(_RESOURCES, {})
-    return found
+    states: State = state.get(_SOURCES, {}).get(source_name, {}).get(_RESOURCES, {})
+    return states

@@ -14,17 +14,17 @@ Stage = Callable[[Any, Any], Any]
 
 
 def build_stage(step: ItemStep, metrics: dict[str, Any]) -> Stage:
-    """What the engine calls for a step."""
-    one = _with_mark(step)
+    """Return the function that the engine calls for a step."""
+    function = _with_mark(step)
     match step.kind:
         case "map":
-            return _map_stage(one)
+            return _map_stage(function)
         case "filter":
-            return _filter_stage(one)
+            return _filter_stage(function)
         case "yield_map":
-            return _yield_map_stage(one)
+            return _yield_map_stage(function)
         case "call":
-            return one
+            return function
         case "metrics":
             return _metrics_stage(step.function, metrics)
         case "incremental":
@@ -34,7 +34,7 @@ def build_stage(step: ItemStep, metrics: dict[str, Any]) -> Stage:
 
 
 def _passthrough(item: Any, _: Any) -> Any:
-    """A cursor that a resource could have and has not."""
+    """Return the item: the resource has no cursor."""
     return item
 
 
@@ -47,7 +47,7 @@ def _map_stage(function: Stage) -> Stage:
     def mapped(item: Any, mark: Any) -> Any:
         if not isinstance(item, list):
             return function(item, mark)
-        # An empty page may stand for a table that is to be made.
+        # An empty page may declare a table.
         return [function(row, mark) for row in item] if item else item
 
     return mapped

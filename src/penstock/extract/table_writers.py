@@ -1,4 +1,4 @@
-"""The part files of all tables of a package, however many: memory and open files are shared out."""
+"""The part files of all tables of a package, with shared limits of memory and open files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PartFiles(Protocol):
 
     @property
     def columns(self) -> Mapping[str, Any] | None:
-        """The document that typed files are read by; None for rows."""
+        """The schema document of typed files; None for rows."""
 
     @property
     def buffered_bytes(self) -> int:
@@ -38,23 +38,23 @@ class PartFiles(Protocol):
         """Whether a file is open for more row groups."""
 
     def write(self, data: Any, /) -> None:
-        """Take a row, or a batch of them."""
+        """Buffer a row, or a batch of rows."""
 
     def flush(self) -> None:
-        """Write what is held."""
+        """Write the buffer."""
 
     def close(self) -> None:
-        """Write what is held and finish the last file."""
+        """Write the buffer and finish the last file."""
 
     def close_file(self) -> None:
-        """Finish the file that is open, without what is still held."""
+        """Finish the open file, without the buffer."""
 
     def discard(self) -> None:
-        """Forget all rows, and delete the files."""
+        """Drop all rows, and delete the files."""
 
 
 class TableWriter:
-    """What is written to one table, by all resources or by one: a folder, part files, a resource."""
+    """The part files of one table, for all resources or for one."""
 
     __slots__ = ("folder", "parts", "resource", "table")
 
@@ -63,10 +63,11 @@ class TableWriter:
 
 
 class TableWriters:
-    """Makes the writer of a table when its first row comes. Use as a context manager.
+    """The writers of all tables, created at the first row of each. Use as a context manager.
 
-    With `apart` every resource has files of its own, so that what one of them wrote can be left out. Folders
-    are those of the `attempt`, where a package may have seen others. With `send` a session writes the files.
+    With `per_resource` every resource has separate files, so that those of a failed one can be discarded.
+    `attempt` separates the folders of several attempts on one package. With `send` a session writes the
+    files.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class TableWriters:
     ) -> None:
         self.store, self.rotation, self._per_resource, self._attempt = store, rotation, per_resource, attempt
         self.open_file = open_driver_file if send is None else session_file_factory(send)
-        # Spark names what it writes: files of two resources in one folder could not be told apart.
+        # Spark names its files: those of two resources in one folder could not be distinguished.
         self._folder_per_writer = per_resource and send is not None
         self._buffered_bytes = 0
         self._folders: dict[str | int, str] = {}
@@ -88,22 +89,22 @@ class TableWriters:
 
     @property
     def all(self) -> Collection[TableWriter]:
-        """Every writer, in the order in which they were needed."""
+        """Every writer, in order of creation."""
         return self._writers.values()
 
     def writer_for(self, name: str, *, resource: str) -> TableWriter:
-        """The writer of a table, for the rows of a resource."""
+        """Return the writer of a table for the rows of a resource."""
         key = name, resource if self._per_resource else None, None
-        found = self._writers.get(key)
-        if found is None:
+        writer = self._writers.get(key)
+        if writer is None:
             folder = self._folder_of(name)
             number = len(self._writers) if self._per_resource else None
             parts = RowPartWriter(
                 self.store, folder, self.rotation, writer_number=number, open_file=self.open_file
             )
-            found = TableWriter(table=name, resource=resource, folder=folder, parts=parts)
-            self._writers[key] = found
-        return found
+            writer = TableWriter(table=name, resource=resource, folder=folder, parts=parts)
+            self._writers[key] = writer
+        return writer
 
     def _folder_of(self, name: str) -> str:
         if self._folder_per_writer:
@@ -111,36 +112,36 @@ class TableWriters:
         return self._folders.setdefault(name, table_folder(len(self._folders), self._attempt))
 
     def new_folder(self) -> str:
-        """A folder for files that stand beside what else is written to their table."""
+        """Return a new folder for further files of a table."""
         number = len(self._folders)
         return self._folders.setdefault(number, table_folder(number, self._attempt))
 
     def add(self, name: str, *, resource: str, folder: str, parts: PartFiles) -> TableWriter:
-        """A writer with a folder of its own."""
+        """Add a writer with a separate folder."""
         writer = TableWriter(table=name, resource=resource, folder=folder, parts=parts)
         self._writers[name, resource if self._per_resource else None, len(self._writers)] = writer
         return writer
 
     def discard(self, resource: str) -> None:
-        """Leave out everything that a resource wrote."""
+        """Discard everything that a resource wrote."""
         for key in [key for key in self._writers if key[1] == resource]:
             parts = self._writers.pop(key).parts
             self._buffered_bytes -= parts.buffered_bytes
             parts.discard()
 
     def write(self, writer: TableWriter, data: Any) -> None:
-        """Take one row, or a batch of them, as the parts of the writer want it."""
+        """Write one row, or a batch, as the parts of the writer take it."""
         parts = writer.parts
-        before = parts.buffered_bytes
+        previous_bytes = parts.buffered_bytes
         parts.write(data)
-        self._buffered_bytes += parts.buffered_bytes - before
+        self._buffered_bytes += parts.buffered_bytes - previous_bytes
         if self._buffered_bytes > self.rotation.buffer_bytes:
             self._free_memory()
 
     def _free_memory(self) -> None:
-        """Write what is held, the largest first, until half is gone; close files past the limit."""
+        """Write buffers, the largest first, down to half of the limit; close files beyond the limit."""
         by_size = sorted(
-            (one.parts for one in self._writers.values()), key=lambda parts: -parts.buffered_bytes
+            (writer.parts for writer in self._writers.values()), key=lambda parts: -parts.buffered_bytes
         )
         for parts in by_size:
             if self._buffered_bytes <= self.rotation.buffer_bytes // 2:
@@ -152,7 +153,7 @@ class TableWriters:
             parts.close_file()
 
     def close(self) -> None:
-        """Write what is held and finish all files, several at a time: most of it is waiting for storage."""
+        """Write all buffers and finish all files, in threads because storage is slow."""
         with ThreadPoolExecutor(_CLOSER_THREADS, thread_name_prefix="penstock-extract-close") as threads:
             for done in [threads.submit(writer.parts.close) for writer in self._writers.values()]:
                 done.result()

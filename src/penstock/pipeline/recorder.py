@@ -113,7 +113,7 @@ class Recorder:
         self._notify_step_end("extract", report)
         self.notes += [
             f"of {name} {count:,} could not be written: see the table _dlt_quarantine"
-            for name, count in report.put_aside.items()
+            for name, count in report.quarantined_rows.items()
         ]
 
     def record_normalized(self, report: NormalizeReport) -> None:

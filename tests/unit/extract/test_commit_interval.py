@@ -155,7 +155,7 @@ def test_user_code_is_told_of_the_package_at_hand(tmp_path: Path) -> None:
 
 def test_a_table_that_is_written_as_a_whole_is_not_cut(tmp_path: Path) -> None:
     for said in ("replace", {"disposition": "merge", "strategy": "scd2"}):
-        with pytest.raises(UsageError, match="commit_interval cuts it"):
+        with pytest.raises(UsageError, match="commit_interval makes several"):
             slices([{"n": 1}], tmp_path, table_name="items", write_disposition=said)
 
 

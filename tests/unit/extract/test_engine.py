@@ -266,7 +266,7 @@ def test_a_resource_that_yields_a_resource_is_told_so() -> None:
     def wrong() -> Iterator[Any]:
         yield counting("inner", 1)
 
-    with pytest.raises(UnsupportedData, match="wrong gave a declaration"):
+    with pytest.raises(UnsupportedData, match="wrong yielded a declaration"):
         arrivals(penstock.resource(wrong))
 
 

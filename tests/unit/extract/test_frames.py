@@ -387,4 +387,4 @@ def test_a_page_may_be_of_frames(package: Package) -> None:
 
     assert sorted(row["n"] for row in rows_of(package, done)["pages"]) == [1, 2, 3, 4, 5]
     assert done.report.resources == {"pages": 5}
-    assert done.report.put_aside == {}
+    assert done.report.quarantined_rows == {}

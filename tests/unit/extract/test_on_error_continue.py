@@ -53,7 +53,7 @@ def test_the_others_go_on_and_the_failure_is_told(package: Package, parallel: bo
     assert done.report.resources == {"bad": 0, "good": 3}
     assert isinstance(done.report.failures["bad"], ResourceFailed)
     assert (done.report.failures["bad"].item, done.report.failures["bad"].cause) == (3, "KeyError('bad')")
-    assert "- bad was left out: bad raised KeyError('bad') at item 3" in str(done.report)
+    assert "- bad was excluded: bad raised KeyError('bad') at item 3" in str(done.report)
     assert list(done.extracted.declared_tables) == ["good"]
 
 
@@ -207,7 +207,7 @@ def test_when_nothing_comes_through_it_is_an_error(package: Package) -> None:
     with pytest.raises(ResourceFailed) as raised:
         extracted([breaking("a", after=0), breaking("b", after=1)], package, workload=GOING_ON)
 
-    assert raised.value.__notes__ == ["and no other resource came through: b raised KeyError('b') at item 2"]
+    assert raised.value.__notes__ == ["all resources failed; also: b raised KeyError('b') at item 2"]
 
 
 @given(ends=st.lists(st.tuples(st.integers(0, 6), st.booleans(), st.sampled_from("xy")), min_size=1))

@@ -92,8 +92,8 @@ def test_a_row_that_cannot_be_written_is_put_aside_and_the_others_go_on(package:
             "raw": "{'a': 1j}",
         }
     ]
-    assert done.report.put_aside == {"items": 1}
-    assert "of items 1 were put aside" in str(done.report)
+    assert done.report.quarantined_rows == {"items": 1}
+    assert "- items: 1 quarantined" in str(done.report)
 
 
 def test_where_bad_rows_are_to_fail_the_row_is_told_by_its_number(package: Package) -> None:

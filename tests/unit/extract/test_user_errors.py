@@ -185,7 +185,7 @@ def test_an_error_that_cannot_be_shown_is_told_by_its_class(tmp_path: Path) -> N
     with step_raises(ResourceFailed) as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
 
-    assert caught.value.cause == "Shy(<KeyError while it was shown>)"
+    assert caught.value.cause == "Shy(<KeyError in its repr>)"
     assert isinstance(caught.value.__cause__, Shy)
 
 

@@ -34,7 +34,7 @@ ITEMS = ExtractedTable(
     table="items", resource="items", write_disposition="append", folder="f", rows=2, bytes=2048, files=1
 )
 EXTRACTED = ExtractReport(
-    load_id="17.5", tables=(ITEMS,), seconds=0.25, put_aside={"items": 1}, failures={"bad": FAILURE}
+    load_id="17.5", tables=(ITEMS,), seconds=0.25, quarantined_rows={"items": 1}, failures={"bad": FAILURE}
 )
 NORMALIZED = NormalizeReport(
     load_id="17.5",
@@ -162,8 +162,8 @@ def test_an_extraction_is_shown_with_rows_bytes_and_failures() -> None:
         "Pipeline 'shop' extracted 2 rows to s3://bucket",
         "2 rows (2.0 KB) in 0.2 s in package 17.5",
         "- items: 2 rows",
-        "- of items 1 were put aside",
-        f"- bad was left out: {FAILURE.message}",
+        "- items: 1 quarantined",
+        f"- bad was excluded: {FAILURE.message}",
     ]
 
 

@@ -130,7 +130,7 @@ def test_failures_are_reported_in_the_info(tmp_path: Path) -> None:
     )
 
     assert list(info.failures) == ["bad"]
-    assert "- bad was left out: bad raised KeyError('bad') at item 1" in str(info).splitlines()
+    assert "- bad was excluded: bad raised KeyError('bad') at item 1" in str(info).splitlines()
 
 
 def test_an_argument_takes_precedence_over_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def test_what_is_not_rows_is_refused_when_it_is_declared(data: Any) -> None:
 
 @pytest.mark.parametrize("given", ["text", {"a": 1}, None, 7, penstock.resource([1], name="n")])
 def test_a_function_that_gives_no_rows_is_refused_when_it_is_read(given: Any) -> None:
-    with pytest.raises(UnsupportedData, match="the function must give rows"):
+    with pytest.raises(UnsupportedData, match="the function must yield or return rows"):
         list(penstock.resource(lambda: given, name="t"))
 
 
