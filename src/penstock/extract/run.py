@@ -164,7 +164,7 @@ class Extractor:
                 _discard_resources(waves, failures)
             _mark_failed(engine, failures)
             for name, error in failures.items():
-                self._collector.mark(name, "excluded", message=error.message)
+                self._collector.mark(name, "left out", message=error.message)
             self._failed_resources |= failures.keys()
             restore_resource_states(self._state, self._schema_name, failures, resource_states)
         tables = (*writer.tables(), *waves.tables)

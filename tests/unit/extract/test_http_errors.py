@@ -53,7 +53,7 @@ def test_an_endpoint_that_fails_names_the_host_the_status_and_what_to_do(
 
     error = caught.value
     host = api.url.removeprefix("http://")
-    assert error.message == f"{host} answered {status} {phrase} to a request of orders"
+    assert error.message == f"{host} returned {status} {phrase} for a request of orders"
     assert advice in error.hint
     assert "your code" not in str(error)
     assert (error.resource, error.host, error.status) == ("orders", host, status)

@@ -164,7 +164,7 @@ def test_a_disposition_that_the_destination_lacks_is_refused_with_its_first_row(
         write_disposition=lambda row: "append" if row["kind"] == "a" else "merge",
     )
 
-    with pytest.raises(LoadClientUnsupportedWriteDisposition, match="write table b with 'merge'"):
+    with pytest.raises(LoadClientUnsupportedWriteDisposition, match=r"'merge' \(table b\)"):
         extracted(resource, package, dispositions=frozenset({"append"}))
 
 

@@ -1,4 +1,4 @@
-"""Work items are shared out among executors, in waves: each is one Spark job and one entry in a ledger.
+"""Work items on executors, in waves: each wave is one Spark job with one checkpoint.
 
-A run that dies leaves its finished waves; the next one goes on after them.
+The next run after a crash continues after the finished waves.
 """

@@ -1,4 +1,4 @@
-"""The waves that are done, written down in the package: what the next run need not do again."""
+"""Checkpoints of finished waves in the package, and the packages that a run can resume."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ WAVES_FOLDER = "waves"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wave:
-    """One wave: the folder of its rows, and the items that they are of, by their digests."""
+    """One wave: the folder of its rows, and the digests of its work items."""
 
     number: int
     folder: str
     items: list[str]
     files: int
-    """How many at most, of each part of the folder."""
+    """Maximum number of files in each part of the folder."""
     seconds: float
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Rows by the part of the folder that they stand in."""
+    """Row counts by part of the folder."""
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """Bytes of text, likewise."""
+    """Bytes of text by part of the folder."""
 
 
 class WaveCheckpoints:
-    """The entries of one resource, numbered without gaps; each is made once and never changed.
+    """The checkpoints of one resource, numbered without gaps and immutable.
 
-    Their items are not held: there may be very many.
+    The digests of their items are not held in memory: there may be millions.
     """
 
     def __init__(self, store: FileStorage, identity: str) -> None:
@@ -48,7 +48,7 @@ class WaveCheckpoints:
         self.next_number = len(self.waves)
 
     def add(self, wave: Wave) -> bool:
-        """Write an entry; False when somebody else has written one with that number."""
+        """Write a checkpoint; return False if another process has written this number."""
         name = f"{self._folder}/{wave.number:06d}.json"
         if not self._store.put_if_absent(name, encode_control(asdict(wave))):
             return False
@@ -57,25 +57,25 @@ class WaveCheckpoints:
         return True
 
     def keep_wanted(self, wanted: Counter[str]) -> int:
-        """Go on only from waves whose items are all wanted still; says how many waves do not count.
+        """Keep only waves whose items are all still wanted; return the number of waves that are dropped.
 
-        Rows of an item cannot be taken out of a wave. Where items were done again in a later wave, that one
-        counts: so no item counts more often than it is wanted, whatever was wanted in the runs between.
+        The rows of one item cannot be removed from a wave. The latest waves are kept first, so that no item
+        counts more often than it is wanted, whatever the runs between wanted.
         """
-        left, kept = wanted.copy(), set[int]()
+        remaining, valid_numbers = wanted.copy(), set[int]()
         for wave in reversed(list(self._read())):
             items = Counter(wave.items)
-            if all(left[digest] >= times for digest, times in items.items()):
-                left.subtract(items)
-                kept.add(wave.number)
-        before = len(self.waves)
-        self.waves = [wave for wave in self.waves if wave.number in kept]
-        return before - len(self.waves)
+            if all(remaining[digest] >= count for digest, count in items.items()):
+                remaining.subtract(items)
+                valid_numbers.add(wave.number)
+        wave_count = len(self.waves)
+        self.waves = [wave for wave in self.waves if wave.number in valid_numbers]
+        return wave_count - len(self.waves)
 
     def done_counts(self) -> Counter[str]:
-        """How often each item was done; one that is listed twice may have been done once."""
-        kept = {wave.number for wave in self.waves}
-        return Counter(digest for wave in self._read() if wave.number in kept for digest in wave.items)
+        """Count the finished work items by digest; an item that is declared twice may be done once."""
+        numbers = {wave.number for wave in self.waves}
+        return Counter(digest for wave in self._read() if wave.number in numbers for digest in wave.items)
 
     def _read(self) -> Iterator[Wave]:
         names = [name for name in self._store.names(self._folder) if name.endswith(".json")]
@@ -93,21 +93,21 @@ def _without_items(wave: Wave) -> Wave:
 
 
 def has_waves(store: FileStorage, identity: str | None = None) -> bool:
-    """Whether a package has waves that are done, of one resource or of any."""
+    """Return whether a package has finished waves of one resource, or of any."""
     return bool(store.names(WAVES_FOLDER if identity is None else f"{WAVES_FOLDER}/{identity}"))
 
 
 def resumable_packages(
     flows: Sequence[Flow], packages: Sequence[Package], *, on_executors: bool
 ) -> list[Package | None]:
-    """For each flow the newest package that has waves of one of its resources, or None."""
-    free = sorted(packages, key=lambda package: package.load_id)
-    return [_take_package(flow, free, on_executors=on_executors) for flow in flows]
+    """Return for each flow the newest package with waves of one of its resources, or None."""
+    available = sorted(packages, key=lambda package: package.load_id)
+    return [_take_package(flow, available, on_executors=on_executors) for flow in flows]
 
 
 def _take_package(flow: Flow, available: list[Package], *, on_executors: bool) -> Package | None:
     identities = (
-        [work.identity for work in split_flow(flow, on_executors=on_executors).wave_resources]
+        [resource.identity for resource in split_flow(flow, on_executors=on_executors).wave_resources]
         if available
         else []
     )

@@ -1,4 +1,4 @@
-"""Work items on the driver: the engine reads them as those of a transformer, in its threads."""
+"""Work items on the driver: the engine reads them like items of a parallel transformer."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 def as_driver_flow(flow: Flow) -> Flow:
-    """The flow with every stream of work items taking them from a stream of its own."""
+    """Return the flow with work items as parent streams of their resources."""
     built: dict[Stream, Stream] = {}
 
-    def made(stream: Stream) -> Stream:
+    def build(stream: Stream) -> Stream:
         if stream not in built:
-            parent = None if stream.parent is None else made(stream.parent)
-            above = replace(stream, parent=parent)
-            built[stream] = _as_transformer(above) if stream.work else above
+            parent = None if stream.parent is None else build(stream.parent)
+            with_parent = replace(stream, parent=parent)
+            built[stream] = _as_transformer(with_parent) if stream.work else with_parent
         return built[stream]
 
-    has_work = any(one.work for stream in flow.streams for one in stream.chain())
-    return replace(flow, streams=tuple(map(made, flow.streams))) if has_work else flow
+    has_work = any(ancestor.work for stream in flow.streams for ancestor in stream.chain())
+    return replace(flow, streams=tuple(map(build, flow.streams))) if has_work else flow
 
 
 def item_limit(stream: Stream) -> Limit | None:
-    """The limit of a resource with work items: it is one of items, not of what they give."""
+    """Return the limit of a resource with work items: it counts work items, not rows."""
     if stream.limit is not None and stream.limit.count_rows:
         raise UsageError(
-            f"{stream.name} has work items, and rows are not counted before they are there",
+            f"{stream.name} has work items, so its rows cannot be limited",
             hint="limit the work items: add_limit(max_items=...) without count_rows",
         )
     return stream.limit
@@ -63,12 +63,12 @@ def _as_transformer(stream: Stream) -> Stream:
 
 
 def _pacer(work: WorkItemSpec) -> Pacer | None:
-    """One that lets calls through; none where the function paces itself."""
+    """Return a pacer for the calls; None without a rate, or if the function paces itself."""
     return None if work.rate is None or work.paces_itself else Pacer(work.rate.seconds / work.rate.calls)
 
 
 def _paced_values(work: WorkItemSpec) -> Iterator[Any]:
-    # Given out no faster than they may be called, so that they do not wait in threads that others need.
+    # Paced here too, so that calls do not wait in threads that other resources need.
     pacer = _pacer(work)
     for item in iter_work_items(work.items):
         if pacer is not None:
@@ -76,25 +76,25 @@ def _paced_values(work: WorkItemSpec) -> Iterator[Any]:
         yield item.value
 
 
-def _call_for_each(call: Callable[..., Any], cut: Callable[[Any], Iterable[Any]]) -> Callable[..., Any]:
-    """Calls for every work item in what the parent gives."""
+def _call_for_each(call: Callable[..., Any], split: Callable[[Any], Iterable[Any]]) -> Callable[..., Any]:
+    """Return a function that calls for every work item of a parent's item."""
 
-    def each(item: Any, mark: Any) -> Iterator[Any]:
-        for one in cut(item):
-            yield from call(one, mark)
+    def call_for_each(item: Any, mark: Any) -> Iterator[Any]:
+        for work_item in split(item):
+            yield from call(work_item, mark)
 
-    return each
+    return call_for_each
 
 
 def _with_pacing(call: Callable[..., Any], pacer: Pacer) -> Callable[..., Any]:
-    """The call is made when the first row is asked for: that is when a generator begins to run."""
+    """Return a function that waits and calls when the first row is read, as a generator runs."""
 
     def paced(item: Any, mark: Any) -> Iterator[Any]:
         pacer.wait()
-        given = call(item, mark)
-        if isinstance(given, Iterator):
-            yield from given
+        result = call(item, mark)
+        if isinstance(result, Iterator):
+            yield from result
         else:
-            yield given
+            yield result
 
     return paced

@@ -1,4 +1,4 @@
-"""What runs on the executors: a part of a wave. Travels by value, and needs only Python and pyarrow."""
+"""The task of one part of a wave on an executor. Pickled by value; it needs only Python and pyarrow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.package.quarantine import ROOT_PATH, UNREADABLE_RULE
 OUTPUT_SCHEMA: Final = "part string, row string"
 ROWS_PART, QUARANTINE_PART, UNSTARTED_PART, FAILED_PART = "rows", "aside", "left", "failed"
 TABLE_PART_PREFIX: Final = "table-"
-"""Before the name of a table, in hex, where rows name theirs."""
+"""Prefix of the table name in hex, if rows name their tables."""
 MASK: Final = "***"
 _MAX_ITEM_CHARS = 500
 _MAX_NAME_BYTES = 100
@@ -28,17 +28,17 @@ _BATCH_ROWS, _BATCH_BYTES = 10_000, 4 << 20
 _ENCODE_ERRORS = (TypeError, ValueError, RecursionError)
 
 PartText = tuple[str, str]
-"""Which part of the wave's folder, and the text."""
+"""The part of the wave's folder, and the text."""
 
 
 class RowRefused(Exception):
-    """A row that has no JSON form, where such rows end the extraction."""
+    """A row without a JSON form, if such rows end the extraction."""
 
 
 class ExecutorTask:
-    """The work of all parts of a wave. A class with plain fields: it is pickled by value."""
+    """The work of all parts of a wave. Its fields are plain, because it is pickled by value."""
 
-    def __init__(  # noqa: PLR0913 - everything that travels
+    def __init__(  # noqa: PLR0913 - everything that is pickled
         self,
         *,
         resource: str,
@@ -59,29 +59,29 @@ class ExecutorTask:
         self.paces_itself = paces_itself
 
     def run(self, part: int) -> Iterator[pa.RecordBatch]:
-        """Everything that one part gives."""
+        """Yield the rows of one part in batches."""
         return _batches(self.output_rows(part))
 
     def output_rows(self, part: int, clock: Callable[[], float] = time.monotonic) -> Iterator[PartText]:
-        """The rows of one part; the first error ends it, and is given instead of being raised.
+        """Yield the rows of one part; the first error ends it and is yielded as a row.
 
-        An error that is raised here would be tried again by Spark, four times, in silence.
+        Spark would retry a raised error four times without a message.
         """
         item: Any = None
         try:
-            call, stages, name_of = self.deserialize(self.code)
+            call, stages, table_name_of = self.deserialize(self.code)
             pacer = Pacer(self.interval) if self.interval is not None else None
-            until = clock() + self.seconds
-            for done, (place, item) in enumerate(self.parts[part]):
-                if done and clock() >= until:
-                    yield UNSTARTED_PART, str(place)
+            deadline = clock() + self.seconds
+            for done, (index, item) in enumerate(self.parts[part]):
+                if done and clock() >= deadline:
+                    yield UNSTARTED_PART, str(index)
                     continue
                 pace: dict[str, Any] = {}
                 if pacer is not None and self.paces_itself:
                     pace = {"pace": pacer.wait}
                 elif pacer is not None:
                     pacer.wait()
-                yield from self._encode_rows(_run_stages(call(item, **pace), stages), name_of)
+                yield from self._encode_rows(_run_stages(call(item, **pace), stages), table_name_of)
         except (Exception, SystemExit) as error:
             yield FAILED_PART, self._error_report(item, error)
 
@@ -99,7 +99,7 @@ class ExecutorTask:
             yield part, text
 
     def _quarantine_text(self, row: Any, error: Exception, *, number: int) -> str:
-        told = {
+        record = {
             "resource_name": self.resource,
             "table_name": self.table,
             "path": ROOT_PATH,
@@ -108,20 +108,20 @@ class ExecutorTask:
             "reason": self._mask_secrets(rejection_reason(error)),
             "raw": self._mask_secrets(truncated_repr(row)),
         }
-        return encode_text(told)
+        return encode_text(record)
 
     def _error_report(self, item: Any, error: BaseException) -> str:
-        # Secrets that came along are masked here: the text is written to storage.
-        told = {
+        # Secrets are masked here, because the text is written to storage.
+        details = {
             "item": truncated_repr(item)[:_MAX_ITEM_CHARS],
             "cause": truncated_repr(error),
             "traceback": "".join(traceback.format_exception(error)),
         }
-        hidden = {key: self._mask_secrets(text) for key, text in told.items()}
+        masked = {key: self._mask_secrets(text) for key, text in details.items()}
         module = error.name if isinstance(error, ModuleNotFoundError) else None
         host, status = http_error_details(error) or (None, None)
         kinds = {"module": module, "is_row": isinstance(error, RowRefused), "host": host, "status": status}
-        return encode_text({**hidden, **kinds})
+        return encode_text({**masked, **kinds})
 
     def _mask_secrets(self, text: str) -> str:
         for secret in self.secrets:
@@ -132,16 +132,16 @@ class ExecutorTask:
 def bind_arguments(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """The function of a resource as one of its work item; what is said with the item wins."""
+    """Return the function of a resource with the work item as parameter; arguments of the call win."""
 
-    def call(item: Any, **now: Any) -> Any:
-        return function(item, *args, **{**kwargs, **now})
+    def call(item: Any, **overrides: Any) -> Any:
+        return function(item, *args, **{**kwargs, **overrides})
 
     return call
 
 
 def _run_stages(value: Any, stages: Sequence[Callable[[Any, Any], Any]]) -> Iterator[Any]:
-    """What a value has become at the end of its way, in the order in which it is yielded."""
+    """Yield the values after all stages, in order."""
     if value is None:
         return
     if isinstance(value, (dict, list, str, int, float)):
@@ -149,12 +149,12 @@ def _run_stages(value: Any, stages: Sequence[Callable[[Any, Any], Any]]) -> Iter
     elif isinstance(value, AsyncIterator):
         yield from _drain_async(value, stages)
     elif isinstance(value, Iterator):
-        for one in value:
-            yield from _run_stages(one, stages)
+        for item in value:
+            yield from _run_stages(item, stages)
     elif inspect.isawaitable(value):
         yield from _run_stages(asyncio.run(_await_result(value)), stages)
     elif type(value).__name__ == "MarkedItem" and type(value).__module__.startswith("penstock."):
-        raise TypeError("marks are not known on executors: set extract.work_items to driver")
+        raise TypeError("marks are not supported on executors: set extract.work_items to driver")
     elif callable(value):
         yield from _run_stages(value(), stages)
     else:
@@ -162,11 +162,11 @@ def _run_stages(value: Any, stages: Sequence[Callable[[Any, Any], Any]]) -> Iter
 
 
 def _drain_async(value: AsyncIterator[Any], stages: Sequence[Callable[[Any, Any], Any]]) -> Iterator[Any]:
-    """An asynchronous generator on a loop of its own, one item at a time."""
+    """Run an asynchronous generator on a new event loop, one item at a time."""
     loop, end = asyncio.new_event_loop(), object()
     try:
-        while (one := loop.run_until_complete(anext(value, end))) is not end:
-            yield from _run_stages(one, stages)
+        while (item := loop.run_until_complete(anext(value, end))) is not end:
+            yield from _run_stages(item, stages)
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
@@ -184,7 +184,7 @@ def _rows_of(item: Any) -> Iterable[Any]:
 
 def _frame_rows(table: pa.Table) -> Iterator[Any]:
     fields = [
-        # Moments in microseconds, which is what Spark has.
+        # Timestamps in microseconds, as in Spark.
         field.with_type(pa.timestamp("us", tz=field.type.tz))
         if pa.types.is_timestamp(field.type) and field.type.unit == "ns"
         else field
@@ -195,24 +195,24 @@ def _frame_rows(table: pa.Table) -> Iterator[Any]:
 
 
 def _hex_name(name: str) -> str:
-    found = str(name).encode()
-    if not 0 < len(found) <= _MAX_NAME_BYTES:
+    encoded = str(name).encode()
+    if not 0 < len(encoded) <= _MAX_NAME_BYTES:
         raise ValueError(f"{name!r:.80} cannot be the name of a table")
-    return found.hex()
+    return encoded.hex()
 
 
 def _batches(rows: Iterable[PartText]) -> Iterator[pa.RecordBatch]:
-    """Texts in batches that are neither long nor large."""
+    """Yield batches with limited rows and bytes."""
     parts: list[str] = []
     texts: list[str] = []
-    held = 0
+    size = 0
     for part, text in rows:
         parts.append(part)
         texts.append(text)
-        held += len(text)
-        if len(texts) >= _BATCH_ROWS or held >= _BATCH_BYTES:
+        size += len(text)
+        if len(texts) >= _BATCH_ROWS or size >= _BATCH_BYTES:
             yield _batch(parts, texts)
-            parts, texts, held = [], [], 0
+            parts, texts, size = [], [], 0
     if texts:
         yield _batch(parts, texts)
 

@@ -1,4 +1,4 @@
-"""The way to the executors that a pipeline offers to extract."""
+"""The backend that runs resources with work items on executors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class ExecutorBackend:
     """Runs resources with work items on the executors of a session.
 
-    `check` raises when this run is not the one that may extract any more; it is asked around every wave.
+    `assert_leased` raises if this run has lost its lease; it is called on_waves every wave.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class ExecutorBackend:
         cursors: Cursors,
         report_rows: Callable[[Mapping[str, int]], None],
     ) -> WaveResult:
-        """Do all waves that are not done yet; what they gave is told as if it had been done now."""
-        landed = WaveResult()
-        for work in resources:
-            node = Node(work.stream, cursors)
+        """Run the pending waves; return the results of all waves, also of earlier runs."""
+        result = WaveResult()
+        for resource in resources:
+            node = Node(resource.stream, cursors)
             try:
                 self._run(
-                    node, work, package, router, workload=workload, result=landed, report_rows=report_rows
+                    node, resource, package, router, workload=workload, result=result, report_rows=report_rows
                 )
             except PenstockError as error:
                 if workload.on_error == "raise":
                     raise
-                landed.failures[node.name] = error
-                landed.rows.pop(node.name, None)
-        return landed
+                result.failures[node.name] = error
+                result.rows.pop(node.name, None)
+        return result
 
     def _run(
         self,
@@ -72,14 +72,14 @@ class ExecutorBackend:
         result: WaveResult,
         report_rows: Callable[[Mapping[str, int]], None],
     ) -> None:
-        def around(waves: Sequence[Wave]) -> None:
+        def on_waves(waves: Sequence[Wave]) -> None:
             self._assert_leased()
             result.rows[node.name] = sum(sum(wave.rows.values()) for wave in waves)
             report_rows(result.rows)
 
         with self._sessions() as spark:
             waves = node.run(
-                partial(run_waves, resource, package, spark=spark, workload=workload, between_waves=around)
+                partial(run_waves, resource, package, spark=spark, workload=workload, between_waves=on_waves)
             )
         result.tables.extend(wave_tables(node, waves, router))
         if bad := sum(wave.rows.get(QUARANTINE_PART, 0) for wave in waves):

@@ -1,4 +1,4 @@
-"""The work items of a resource as they are handed out: plain values, and what each is known by."""
+"""The work items of a resource: plain values with digests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIGEST_DIGITS = 24
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """One work item; `digest` tells it from others, in this run and in the next."""
+    """One work item; `digest` identifies it in this run and in later ones."""
 
     value: Any
     digest: str
@@ -25,14 +25,14 @@ class WorkItem:
 
 
 def iter_work_items(declared: Any) -> Iterator[WorkItem]:
-    """The items that were declared, one at a time; those that are None are none."""
+    """Yield the declared items, without None."""
     for value in _declared_values(declared):
         if value is not None:
             yield to_work_item(value)
 
 
 def to_work_item(value: Any) -> WorkItem:
-    """An item as every place gets it: what JSON can hold, with dates, moments, decimals and bytes.
+    """Convert a value to a work item: plain JSON types, dates, timestamps, decimals and bytes.
 
     >>> to_work_item((1, 2)).value
     [1, 2]
@@ -43,7 +43,7 @@ def to_work_item(value: Any) -> WorkItem:
     except (UsageError, ValueError, RecursionError) as error:
         raise UsageError(
             f"a {type(value).__name__} cannot be a work item",
-            hint="give texts, numbers, dates, bytes, lists and dicts: what the function needs to begin with",
+            hint="use texts, numbers, dates, bytes, lists and dicts",
         ) from error
     return WorkItem(from_typed(plain), hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_DIGITS], len(text))
 
@@ -51,9 +51,9 @@ def to_work_item(value: Any) -> WorkItem:
 def _declared_values(declared: Any) -> Iterator[Any]:
     if frame_kind(declared) == "spark":
         return (row.asDict(recursive=True) for row in declared.toLocalIterator())
-    found = declared() if callable(declared) else declared
-    if frame_kind(found) == "spark":
-        return _declared_values(found)
-    if isinstance(found, (str, bytes, dict)) or not isinstance(found, Iterable):
-        raise UnsupportedData(data_type=type(found).__name__, reason="it must give the work items")
-    return iter(found)
+    values = declared() if callable(declared) else declared
+    if frame_kind(values) == "spark":
+        return _declared_values(values)
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+        raise UnsupportedData(data_type=type(values).__name__, reason="work items must be an iterable")
+    return iter(values)

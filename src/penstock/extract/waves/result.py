@@ -1,4 +1,4 @@
-"""What ran elsewhere, as extract reports it: tables of a package, and rows of resources."""
+"""The results of waves: tables of a package, and row counts of resources."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaveResult:
-    """Tables whose rows executors have written, and how many rows each resource gave or had put aside."""
+    """Tables that executors have written, with written and quarantined rows of each resource."""
 
     tables: list[ExtractedTable] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     quarantined_rows: dict[str, int] = field(default_factory=dict)
     failures: dict[str, PenstockError] = field(default_factory=dict)
-    """What ended a resource, where the others go on without it."""
+    """The errors of failed resources, if the others continue."""
 
     def add(self, other: WaveResult) -> None:
-        """Take in what has landed since."""
+        """Add another result."""
         self.tables.extend(other.tables)
         self.rows.update(other.rows)
         self.quarantined_rows.update(other.quarantined_rows)
@@ -38,8 +38,8 @@ class WaveResult:
 
 
 def wave_tables(node: Node, waves: Sequence[Wave], router: TableRouter) -> list[ExtractedTable]:
-    """The tables of a resource, wave by wave. They are declared as if their rows had passed here."""
-    found: list[ExtractedTable] = []
+    """Return the tables of a resource by wave, and declare them as rows on the driver do."""
+    tables: list[ExtractedTable] = []
     for part in sorted({part for wave in waves for part in wave.rows}):
         table, resource, disposition = QUARANTINE, QUARANTINE, "append"
         if part != QUARANTINE_PART:
@@ -54,7 +54,7 @@ def wave_tables(node: Node, waves: Sequence[Wave], router: TableRouter) -> list[
                 continue
             table, resource = route.table, route.resource
             disposition = router.tables[table].write_disposition or "append"
-        found += [
+        tables += [
             ExtractedTable(
                 table=table,
                 resource=resource,
@@ -67,4 +67,4 @@ def wave_tables(node: Node, waves: Sequence[Wave], router: TableRouter) -> list[
             for wave in waves
             if part in wave.rows
         ]
-    return found
+    return tables

@@ -1,4 +1,4 @@
-"""Runs the waves of a resource: items out, rows into a folder, an entry into the ledger."""
+"""Runs the waves of a resource: each is one Spark job that writes rows to a folder, and a checkpoint."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _log = logger("penstock.extract")
 
 
 class RemoteTraceback(Exception):
-    """The traceback of an executor, as the cause of the error that is raised here."""
+    """The traceback of an executor, as the cause of the error on the driver."""
 
     def __str__(self) -> str:
         return f"\n\n{self.args[0]}"
@@ -74,57 +74,56 @@ def run_waves(
     workload: Workload,
     between_waves: Callable[[Sequence[Wave]], None],
 ) -> list[Wave]:
-    """Call the function of a resource for every item that is not done yet; gives all waves, old and new.
+    """Call the function of a resource for every pending work item; return all waves, old and new.
 
-    `around` is called with the waves so far: before each of them, and before each is written down.
+    `between_waves` is called with the waves so far, before each wave and before each checkpoint.
     """
     rate = wave_resource.stream.work.rate if wave_resource.stream.work else None
     check_speculation(wave_resource.stream.name, rate, spark.conf.get("spark.speculation", "false"))
-    cargo = serialize_resource(
+    serialized = serialize_resource(
         wave_resource.stream, wave_resource.bound, keeps_bad_rows=workload.on_bad_row == "quarantine"
     )
-    ledger = _open_checkpoints(wave_resource, package)
-    backlog = Backlog(wave_resource.stream, done_counts=ledger.done_counts())
-    before: PreviousWave | None = None
+    checkpoints = _open_checkpoints(wave_resource, package)
+    backlog = Backlog(wave_resource.stream, done_counts=checkpoints.done_counts())
+    previous: PreviousWave | None = None
     slots = workload.slots or 1
     for number in count():
-        # Executors come late, and on some clusters they come and go; asking is a job.
+        # Executors start late, and their number changes on some clusters; the count is a Spark job.
         if workload.slots is None and (number <= 1 or number % _SLOT_PROBE_INTERVAL == 0):
             slots = _count_slots(spark)
-        plan = plan_wave(slots, rate, seconds=workload.wave_seconds, previous=before)
-        between_waves(ledger.waves)
+        plan = plan_wave(slots, rate, seconds=workload.wave_seconds, previous=previous)
+        between_waves(checkpoints.waves)
         items = backlog.take(plan.items)
         if not items:
             break
-        place = _WaveTarget(package=package, identity=wave_resource.identity, number=ledger.next_number)
-        wave, left = _run_wave(cargo, items, plan, place, spark)
-        between_waves(ledger.waves)
-        if not ledger.add(wave):
-            raise WaveFailed(resource=cargo.resource, wave=wave.number, reason="another run has done it")
-        backlog.return_items(left)
-        before = PreviousWave(items=len(wave.items), seconds=wave.seconds)
+        target = _WaveTarget(package=package, identity=wave_resource.identity, number=checkpoints.next_number)
+        wave, unstarted = _run_wave(serialized, items, plan, target, spark)
+        between_waves(checkpoints.waves)
+        if not checkpoints.add(wave):
+            raise WaveFailed(resource=serialized.resource, wave=wave.number, reason="another run has done it")
+        backlog.return_items(unstarted)
+        previous = PreviousWave(items=len(wave.items), seconds=wave.seconds)
         _log.info(
             "%s: wave %d, %d items, %d rows in %.1f s",
-            *(cargo.resource, wave.number, len(wave.items), sum(wave.rows.values()), wave.seconds),
+            *(serialized.resource, wave.number, len(wave.items), sum(wave.rows.values()), wave.seconds),
         )
-    return ledger.waves
+    return checkpoints.waves
 
 
 def _open_checkpoints(wave_resource: WaveResource, package: Package) -> WaveCheckpoints:
-    """The waves that are done, as far as they are of items that the parent gives this time too."""
-    ledger = WaveCheckpoints(package.store, wave_resource.identity)
-    if wave_resource.spool is not None and ledger.waves:
-        gone = ledger.keep_wanted(Counter(item.digest for item in iter_work_items(wave_resource.spool.items)))
-        if gone:
-            _log.info(
-                "%s: %d waves are done again, their items have changed", wave_resource.stream.name, gone
-            )
-    return ledger
+    """Open the checkpoints, without waves of items that the parent has not yielded in this run."""
+    checkpoints = WaveCheckpoints(package.store, wave_resource.identity)
+    if wave_resource.spool is not None and checkpoints.waves:
+        wanted = Counter(item.digest for item in iter_work_items(wave_resource.spool.items))
+        if dropped := checkpoints.keep_wanted(wanted):
+            name = wave_resource.stream.name
+            _log.info("%s: %d waves are repeated, because their items have changed", name, dropped)
+    return checkpoints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WaveTarget:
-    """Where the rows of a wave go: a folder that no other attempt has."""
+    """The destination of a wave: each attempt writes to a new folder."""
 
     package: Package
     identity: str
@@ -141,43 +140,43 @@ def _run_wave(
     target: _WaveTarget,
     spark: SparkSession,
 ) -> tuple[Wave, list[WorkItem]]:
-    """One job. What it could not begin in its time comes back."""
+    """Run one job; return the wave, and the items that it did not begin in time."""
     started = time.monotonic()
     folder = target.new_folder()
     path = spark_path(f"{target.package.path}/{folder}")
     parts = min(plan.parts, len(items))
     task = serialized.task([item.value for item in items], plan)
-    given = spark.range(0, parts, 1, parts).mapInArrow(serialized_runner(task), OUTPUT_SCHEMA)
+    output = spark.range(0, parts, 1, parts).mapInArrow(serialized_runner(task), OUTPUT_SCHEMA)
     try:
-        rows, sizes = _write(given, path, spark, names_tables=serialized.has_dynamic_tables)
+        rows, sizes = _write(output, path, spark, names_tables=serialized.has_dynamic_tables)
         if rows.get(FAILED_PART):
             raise_remote_error(serialized.resource, _read_texts(spark, path, FAILED_PART, limit=1)[0])
-        left = (
-            {int(one) for one in _read_texts(spark, path, UNSTARTED_PART)}
+        unstarted = (
+            {int(index) for index in _read_texts(spark, path, UNSTARTED_PART)}
             if rows.get(UNSTARTED_PART)
             else set()
         )
     except PySparkException as error:
         reason = redact(str(error).strip().split("\n", 1)[0])
         raise WaveFailed(resource=serialized.resource, wave=target.number, reason=reason) from error
-    kept = {part: count for part, count in rows.items() if part != UNSTARTED_PART and count}
+    row_counts = {part: count for part, count in rows.items() if part != UNSTARTED_PART and count}
     wave = Wave(
         number=target.number,
         folder=folder,
-        items=[item.digest for at, item in enumerate(items) if at not in left],
+        items=[item.digest for index, item in enumerate(items) if index not in unstarted],
         files=parts,
         seconds=round(time.monotonic() - started, 3),
-        rows=kept,
-        sizes={part: sizes[part] for part in kept},
+        rows=row_counts,
+        sizes={part: sizes[part] for part in row_counts},
     )
-    return wave, [items[at] for at in sorted(left)]
+    return wave, [items[index] for index in sorted(unstarted)]
 
 
 def _write(
     frame: DataFrame, path: str, spark: SparkSession, *, names_tables: bool
 ) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Write what a wave gives, and count it by part: rows, and bytes of text."""
-    asked = {
+    """Write the output of a wave; return rows and bytes of text by part."""
+    aggregates = {
         name: column
         for part in _STATIC_PARTS
         for name, column in (
@@ -185,21 +184,21 @@ def _write(
             (f"{_SIZE}_{part}", F.sum(F.when(F.col(_PART) == part, F.octet_length(_ROW)))),
         )
     }
-    counted, seen = observe_frame(frame, {f"of_{name}": column for name, column in asked.items()})
+    counted, observation = observe_frame(frame, {f"of_{name}": column for name, column in aggregates.items()})
     counted.write.mode("overwrite").partitionBy(_PART).options(**_WRITE_OPTIONS).parquet(path)
-    found = None if names_tables else seen.values()
-    if found is not None:
-        rows = {part: found[f"of_{part}"] for part in _STATIC_PARTS}
-        return rows, {part: found[f"of_{_SIZE}_{part}"] or 0 for part in _STATIC_PARTS}
+    observed = None if names_tables else observation.values()
+    if observed is not None:
+        rows = {part: observed[f"of_{part}"] for part in _STATIC_PARTS}
+        return rows, {part: observed[f"of_{_SIZE}_{part}"] or 0 for part in _STATIC_PARTS}
     files = spark.read.schema(f"{_ROW} string, {_PART} string").parquet(path)
     size = F.sum(F.octet_length(_ROW)).alias(_SIZE)
     counts = files.groupBy(_PART).agg(F.count(F.lit(1)).alias(_ROW), size).collect()
-    return {one[_PART]: one[_ROW] for one in counts}, {one[_PART]: one[_SIZE] for one in counts}
+    return {row[_PART]: row[_ROW] for row in counts}, {row[_PART]: row[_SIZE] for row in counts}
 
 
 def _read_texts(spark: SparkSession, path: str, part: str, *, limit: int | None = None) -> list[str]:
-    found = spark.read.schema(f"{_ROW} string").parquet(f"{path}/{_PART}={part}")
-    return [one[_ROW] for one in (found if limit is None else found.limit(limit)).collect()]
+    texts = spark.read.schema(f"{_ROW} string").parquet(f"{path}/{_PART}={part}")
+    return [row[_ROW] for row in (texts if limit is None else texts.limit(limit)).collect()]
 
 
 def raise_remote_error(resource: str, report: str) -> None:
@@ -218,13 +217,13 @@ def raise_remote_error(resource: str, report: str) -> None:
 
 
 def _count_slots(spark: SparkSession) -> int:
-    """How many tasks run at the same time; every way of Spark tells it by how it cuts a range."""
+    """Return the number of concurrent tasks: Spark divides a range into as many partitions."""
     numbered = spark.range(_SLOT_PROBE_ROWS).select(F.spark_partition_id().alias(_PART))
     return int(numbered.agg(F.max(_PART)).collect()[0][0]) + 1
 
 
 class Backlog:
-    """Takes from what was declared as much as a wave needs, and never holds more than that."""
+    """The pending work items of a resource; at most those of one wave are in memory."""
 
     def __init__(self, stream: Stream, *, done_counts: Counter[str]) -> None:
         limit = item_limit(stream)
@@ -236,25 +235,25 @@ class Backlog:
         self._returned_items: deque[WorkItem] = deque()
 
     def take(self, max_items: int) -> list[WorkItem]:
-        """The items of the next wave; none when all is done, or when there is enough."""
+        """Return the items of the next wave; none if all are done or the limit is reached."""
         taken: list[WorkItem] = []
-        held = 0
-        while len(taken) < max_items and held < MAX_BYTES:
+        size = 0
+        while len(taken) < max_items and size < MAX_BYTES:
             item = self._next_item()
             if item is None:
                 break
             taken.append(item)
-            held += item.size
+            size += item.size
         return taken
 
     def return_items(self, items: list[WorkItem]) -> None:
-        """Items for which there was no time: they are first in the next wave."""
+        """Return items that were not begun in time; they are first in the next wave."""
         self._returned_items.extend(items)
 
     def _next_item(self) -> WorkItem | None:
         if self._returned_items:
             return self._returned_items.popleft()
-        # An item that an earlier run has done counts for the limit as if it were done now.
+        # An item that an earlier run has done counts towards the limit.
         while self._limit is None or self._limit.has_room():
             item = next(self._items, None)
             if item is None:

@@ -1,4 +1,4 @@
-"""Makes the function of a resource and its steps ready to travel."""
+"""Serializes the function and the steps of a resource for executors."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _EXECUTOR_MODULES: Final = (
     tags,
     quarantine,
 )
-"""The modules of ours that run on executors. None of them may need what executors do not have."""
+"""The modules of penstock that run on executors, with imports that executors have."""
 _ONLY_TABLE_NAME: Final = ("table_name",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerializedResource:
-    """A resource as it travels: its function with its arguments and steps, and the secrets that are in it."""
+    """A resource as bytes: its function with arguments and steps, and the secrets in them."""
 
     resource: str
     table: str | None
@@ -48,8 +48,8 @@ class SerializedResource:
     paces_itself: bool = False
 
     def task(self, values: Sequence[Any], plan: WavePlan) -> bytes:
-        """A wave, ready to be carried: the items of each of its parts come along."""
-        parts = [[(place, values[place]) for place in share] for share in plan.shares(len(values))]
+        """Serialize a wave with the items of each part."""
+        parts = [[(index, values[index]) for index in share] for share in plan.shares(len(values))]
         return serialize_by_value(
             executor_task.ExecutorTask(
                 resource=self.resource,
@@ -68,16 +68,16 @@ class SerializedResource:
 
 
 def serialize_resource(stream: Stream, bound: ItemFunction, *, keeps_bad_rows: bool) -> SerializedResource:
-    """Pack a resource; refused where it has something that executors cannot do, or that cannot travel."""
+    """Serialize a resource; raise an error if executors cannot run it, or if it cannot be pickled."""
     stages = _build_stages(stream)
     call = executor_task.bind_arguments(without_defaults(bound.function), bound.args, dict(bound.kwargs))
     try:
         more = stream.work.modules if stream.work else ()
         code = serialize_by_value((call, stages, _table_name_function(stream)), *_EXECUTOR_MODULES, *more)
-    except Exception as error:  # whatever a user's object does when it is packed
+    except Exception as error:  # a user's object may raise anything when it is pickled
         raise UsageError(
-            f"{stream.name} cannot travel to the executors: {type(error).__name__}: {error}",
-            hint="make locks, connections and clients in the function, or set extract.work_items = 'driver'",
+            f"{stream.name} cannot be serialized for executors: {type(error).__name__}: {error}",
+            hint="create connections and clients in the function, or set extract.work_items = 'driver'",
             resource=stream.name,
         ) from error
     name = stream.hints.table_name
@@ -95,13 +95,13 @@ def serialize_resource(stream: Stream, bound: ItemFunction, *, keeps_bad_rows: b
 def _build_stages(stream: Stream) -> tuple[steps.Stage, ...]:
     if any(step.kind == "metrics" for step in stream.steps):
         raise UsageError(
-            f"{stream.name} counts with add_metrics, and executors cannot fill a dict of the driver",
-            hint="leave add_metrics out, or set extract.work_items = 'driver'",
+            f"{stream.name} uses add_metrics, which is not supported on executors",
+            hint="remove add_metrics, or set extract.work_items = 'driver'",
         )
     if any(step.kind == "incremental" and step.function() is not None for step in stream.steps):
         raise UsageError(
-            f"{stream.name} has a cursor, and executors cannot tell each other how far they are",
-            hint="cut the range with penstock.sources.windows, or set extract.work_items = 'driver'",
+            f"{stream.name} has a cursor, which is not supported on executors",
+            hint="divide the range with penstock.sources.windows, or set extract.work_items = 'driver'",
         )
     return tuple(steps.build_stage(step, {}) for step in stream.steps)
 
@@ -113,7 +113,7 @@ def _table_name_function(stream: Stream) -> Callable[[Any], str] | None:
     name = stream.hints.table_name
     if dynamic != _ONLY_TABLE_NAME or not callable(name):
         raise UsageError(
-            f"{', '.join(dynamic)} of {stream.name} depend on its rows, and these are on the executors",
-            hint="let only table_name be a function, or set extract.work_items = 'driver'",
+            f"{', '.join(dynamic)} of {stream.name} depend on its rows, which is not supported on executors",
+            hint="use a function only for table_name, or set extract.work_items = 'driver'",
         )
     return name

@@ -1,4 +1,4 @@
-"""Which streams of a flow go to the executors, and which the driver reads."""
+"""The division of a flow into streams for executors and streams for the driver."""
 
 from __future__ import annotations
 
@@ -27,69 +27,73 @@ _IDENTITY_DIGITS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaveResource:
-    """A resource whose items are to be shared out, and what its finished waves are known by."""
+    """A resource that runs on executors, with the identity of its checkpoints."""
 
     stream: Stream
     bound: ItemFunction
     identity: str
     spool: Spool | None = None
-    """Where the items are that the engine has read for it; None where they are declared."""
+    """The file of the work items that the engine reads for it; None if its items are declared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSplit:
-    """A flow in two: what the engine reads, and what runs in waves."""
+    """The two parts of a flow: streams that the engine reads, and resources that run in waves."""
 
     driver_flow: Flow
     wave_resources: tuple[WaveResource, ...] = ()
 
 
 def split_flow(flow: Flow, *, on_executors: bool) -> FlowSplit:
-    """Take the streams out that can run on executors; `ships` is whether anything can go there.
+    """Separate the streams that can run on executors; none without `on_executors`.
 
-    A stream that feeds a transformer stays: its items are wanted here.
+    The driver reads a stream that feeds a transformer, because it needs the items.
     """
     feeding = {stream.parent for stream in flow.streams if stream.parent is not None}
-    feeding |= {one.parent for stream in feeding for one in stream.chain() if one.parent is not None}
-    works = {
+    feeding |= {
+        ancestor.parent for stream in feeding for ancestor in stream.chain() if ancestor.parent is not None
+    }
+    wave_resources = {
         stream: _wave_resource(flow, stream, stream.work)
         for stream in flow.streams
         if on_executors and stream.work and stream not in feeding
     }
-    there = tuple(works.values())
-    staying = tuple(
-        _spooling_stream(stream, works[stream].spool) if stream in works else stream
+    driver_streams = tuple(
+        _spooling_stream(stream, wave_resources[stream].spool) if stream in wave_resources else stream
         for stream in flow.streams
-        if stream not in works or stream.parent is not None
+        if stream not in wave_resources or stream.parent is not None
     )
-    return FlowSplit(driver_flow=as_driver_flow(replace(flow, streams=staying)), wave_resources=there)
+    return FlowSplit(
+        driver_flow=as_driver_flow(replace(flow, streams=driver_streams)),
+        wave_resources=tuple(wave_resources.values()),
+    )
 
 
 def _wave_resource(flow: Flow, stream: Stream, work: WorkItemSpec) -> WaveResource:
-    """A stream of work items with its arguments, which are asked for in the sections of its source."""
+    """Resolve the arguments of a stream of work items, in the settings sections of its source."""
     with in_scope(sections=flow.sections):
         bound = work.resolve_function()
     identity = wave_identity(flow.name, stream, bound, flow.refresh)
     if work.split is None:
         return WaveResource(stream=stream, bound=bound, identity=identity)
     spool = Spool()
-    taking = replace(stream, parent=None, parent_steps=(), work=replace(work, items=spool.items))
-    return WaveResource(stream=taking, bound=bound, identity=identity, spool=spool)
+    detached = replace(stream, parent=None, parent_steps=(), work=replace(work, items=spool.items))
+    return WaveResource(stream=detached, bound=bound, identity=identity, spool=spool)
 
 
 def _spooling_stream(stream: Stream, spool: Spool | None) -> Stream:
-    """A transformer that only keeps what it is to work on: that is done when all of it is there."""
-    cut = stream.work.split if stream.work else None
+    """Return a transformer that writes its work items to a spool, for waves after the engine is done."""
+    split = stream.work.split if stream.work else None
 
-    def keep(item: Any, mark: Any) -> Iterator[Any]:
-        for one in cut(item) if cut else ():
+    def add_to_spool(item: Any, mark: Any) -> Iterator[Any]:
+        for work_item in split(item) if split else ():
             if spool is not None:
-                spool.add(one)
+                spool.add(work_item)
         return iter(())
 
     return Stream(
         name=stream.name,
-        open=keep,
+        open=add_to_spool,
         parent=stream.parent,
         parent_steps=stream.parent_steps,
         resource=stream.resource,
@@ -99,12 +103,10 @@ def _spooling_stream(stream: Stream, spool: Spool | None) -> Stream:
 def wave_identity(
     source_name: str | None, stream: Stream, bound: ItemFunction, refresh: str | None = None
 ) -> str:
-    """A name for the resource: of its source, itself, its function and its arguments.
+    """Return a hash of the names of source, resource and function, and of the arguments.
 
-    One that begins anew is another one: what was done before that does not count.
-
-    Secrets do not count: a token may be another one each time. Of arguments that have no JSON form the type
-    counts.
+    A refresh has a different identity, so earlier waves are not reused. Secrets are masked, because a token
+    may differ in each run. An argument without a JSON form is represented by its type.
     """
     arguments = [_argument_text(argument) for argument in (*bound.args, *sorted(bound.kwargs.items()))]
     function = getattr(bound.function, "__qualname__", type(bound.function).__qualname__)
@@ -120,14 +122,14 @@ def _argument_text(argument: Any) -> str:
 
 
 class Spool:
-    """Takes items one by one, and gives them back in their order, as often as they are asked for."""
+    """A temporary file of work items, which can be read in order any number of times."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._file: IO[str] | None = None
 
     def add(self, item: Any) -> None:
-        """Take an item; refused where it could not travel."""
+        """Add an item; raise an error if it has no JSON form."""
         line = json.dumps(to_typed(to_work_item(item).value))
         with self._lock, translate_disk_full(tempfile.gettempdir()):
             if self._file is None:
@@ -135,7 +137,7 @@ class Spool:
             self._file.write(line + "\n")
 
     def items(self) -> Iterator[Any]:
-        """All items so far."""
+        """Yield all items so far."""
         with self._lock, translate_disk_full(tempfile.gettempdir()):
             file = self._file
             if file is None:
@@ -146,7 +148,7 @@ class Spool:
             yield from_typed(json.loads(line))
 
     def clear(self) -> None:
-        """Forget them: they are done."""
+        """Delete the file."""
         with self._lock:
             if self._file is not None:
                 self._file.close()

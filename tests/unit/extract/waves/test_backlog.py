@@ -83,7 +83,7 @@ def test_a_limit_is_one_of_items_and_counts_those_that_were_done_before() -> Non
 
     assert taken(Backlog(stream_of(count(), max_items=4), done_counts=done), 10) == [0, 2, 3]
     assert taken(Backlog(stream_of(count(), max_time=0.0), done_counts=Counter()), 10) == []
-    with pytest.raises(UsageError, match="rows are not counted"):
+    with pytest.raises(UsageError, match="rows cannot be limited"):
         Backlog(stream_of(range(3), max_items=4, count_rows=True), done_counts=Counter())
 
 

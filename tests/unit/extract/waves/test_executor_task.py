@@ -207,7 +207,7 @@ def test_what_cannot_travel_is_said_before_anything_runs(stranger: Stranger) -> 
         with lock:
             yield {"id": item}
 
-    with pytest.raises(UsageError, match="cannot travel") as refused:
+    with pytest.raises(UsageError, match="cannot be serialized") as refused:
         stranger(locked)
     assert "extract.work_items" in refused.value.hint
 
