@@ -1,6 +1,6 @@
-"""What holds for all tests.
+"""Set-up of all tests.
 
-The folder is the marker, how hard hypothesis looks, and the one Spark session.
+The folder is the marker; profiles of hypothesis; the seed; the Spark session.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ AT_LENGTH = LONG_SHARE == 1
 """Whether tests run at their full sizes."""
 settings.load_profile("at length" if AT_LENGTH else "quick")
 
-# For processes that tests start: they are short, and the compiler that optimizes takes more than it saves.
+# For processes that tests start: they are short, and the optimizing compiler takes more than it saves.
 # Hadoop starts a process for each file that it makes, to set its mode: VFORK is the shortest way to do that.
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
 os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_QUICK} -XX:ReservedCodeCacheSize=512m")
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
 SEED = int(os.environ.setdefault("PENSTOCK_TEST_SEED", str(random.SystemRandom().randrange(1, 1_000_000))))
-"""What tests choose by where they try a few of many: new in each run unless it is given, and printed."""
+"""The seed of tests that try a few cases of many: new in each run unless it is set, and printed."""
 OPTIONAL_JARS = [
     group
     for group in ("s3", "postgres", "mariadb", "mysql")
     if f"PENSTOCK_TEST_JARS_{group.upper()}" in os.environ
 ]
-"""Jars beside those of the table formats, where they are at hand: a JVM takes them as it starts."""
+"""Present jars besides those of the table formats: a JVM loads them at its start."""
 EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -61,18 +61,18 @@ EXTENSIONS = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have hypothesis choose its examples by the seed too, unless it is given one of its own."""
+    """Make hypothesis choose its examples by the seed too, unless its own option sets one."""
     if config.getoption("--hypothesis-seed") is None:
         core.global_force_seed = SEED  # type: ignore[assignment]  # as its option does
 
 
 def pytest_report_header() -> str:
-    """Print the seed before anything can hang."""
+    """Return the seed, printed before anything can hang."""
     return f"seed: PENSTOCK_TEST_SEED={SEED}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the seed beside what has failed."""
+    """Print the seed after the failures."""
     terminalreporter.write_line(f"to choose the same again: PENSTOCK_TEST_SEED={SEED}")
 
 
@@ -102,17 +102,17 @@ def pytest_collection_finish() -> None:
 
 
 def class_path(*jar_groups: str) -> str:
-    """The jars of these groups."""
+    """Return the class path of the jars of these groups."""
     return ":".join(os.environ[f"PENSTOCK_TEST_JARS_{group.upper()}"] for group in jar_groups)
 
 
-def starting() -> dict[str, str]:
-    """The environment of a process that builds a session of its own, from the jars that most tests have."""
+def process_env() -> dict[str, str]:
+    """Return the environment of a process that builds its own session with the jars of most tests."""
     return {**os.environ, "SPARK__JARS": class_path("delta", "iceberg")}
 
 
 def session_builder(*jar_groups: str) -> SparkSession.Builder:
-    """A classic session as a user would build it: jars and extension, but no catalog."""
+    """Return the builder of a classic session as users build it: jars and extension, but no catalog."""
     jars = class_path(*jar_groups)
     os.environ["PYSPARK_PYTHON"] = os.environ.get("PENSTOCK_TEST_CLUSTER_PYTHON", sys.executable)
     return (
@@ -124,7 +124,7 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
         .config("spark.driver.host", "127.0.0.1")
         # One session sees hundreds of tables in a run, and Delta keeps the state of each.
         .config("spark.driver.memory", "6g")
-        # It lives as long as all tests: worth being optimized, and much memory for what is new.
+        # It runs as long as all tests: optimize code, and reserve much memory for new objects.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=4 -Xms6g -Xmn3g")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
@@ -136,7 +136,7 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
 
 
 def classic_session(*jar_groups: str) -> SparkSession:
-    """On this machine, or in that mode on the standalone cluster."""
+    """Return a classic session on this machine, or in that mode on the standalone cluster."""
     builder = session_builder(*jar_groups)
     if MODE != "standalone":
         return builder.master("local[2]").getOrCreate()
@@ -171,13 +171,13 @@ def session_of_mode() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def spark(session_of_mode: SparkSession) -> SparkSession:
-    """The session that tests work with; folders in which rows are few have one that compiles nothing."""
+    """The session of tests; folders with few rows override it by one that compiles nothing."""
     return session_of_mode
 
 
 @pytest.fixture
 def compiled(session_of_mode: SparkSession) -> SparkSession:
-    """The session that compiles, as the active one of the thread: Spark takes some settings from that."""
+    """The session that compiles, active in the thread: Spark reads some settings from the active session."""
     session_of_mode.createDataFrame([], "nothing INT")
     return session_of_mode
 
@@ -196,11 +196,11 @@ def location(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 4 MB, really mounted."""
+    """A mounted disk of 4 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if shutil.which("mount") is None:
-        pytest.skip("there is no mount here")
+        pytest.skip("mount is not installed")
     command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
     mounted = subprocess.run(command, capture_output=True, text=True, check=False)
     if mounted.returncode != 0:

@@ -1,4 +1,4 @@
-"""A collector that writes down what it is told."""
+"""A progress collector that records its calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.interfaces.progress import Collector
 
 
 class RecordingCollector(Collector):
-    """Adds up counts, and keeps every state in the order in which it was told."""
+    """A collector of counts, and of states in the order of their calls."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()

@@ -25,7 +25,7 @@ SIZE = 10
 
 
 class Api:
-    """The server; `seen` are the moments, methods, paths and bodies of all requests, `headers` their headers.
+    """The server; `seen` has the times, methods, paths and bodies of all requests, `headers` their headers.
 
     `other` is the address of another server, for links and redirections that leave this one.
     """
@@ -60,7 +60,7 @@ class Api:
         return [path for _, _, path, _ in self.seen]
 
     def most_within(self, seconds: float) -> int:
-        """The largest number of requests in any stretch of so many seconds."""
+        """Return the largest number of requests in any span of this many seconds."""
         moments = sorted(moment for moment, *_ in self.seen)
         most, first = 0, 0
         for last, moment in enumerate(moments):
@@ -86,7 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # header and body in one packet: two would wait for each other
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
         self.answer({})
@@ -165,7 +165,7 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, {"records": rows, "total": 3, "echo": body.get("query")}, {}
 
     def to_endless(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
-        """A reference that is always the same, in all places; `endless/scroll` gives other rows each time."""
+        """Serve a reference that never changes; `endless/scroll` has other rows each time."""
         place = (self.api.failed("scroll") - 1) * SIZE if way else 0
         same = "again" if place < len(ROWS) else ""
         document = {
@@ -219,19 +219,19 @@ class _Handler(BaseHTTPRequestHandler):
     # -- faults
 
     def to_flaky(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
-        """`flaky/<name>/<status>/<times>`: so often that status, then rows."""
+        """Serve `flaky/<name>/<status>/<times>`: this status several times, then rows."""
         if self.api.failed(way[0]) <= int(way[2]):
             return int(way[1]), {"error": "busy"}, {"Retry-After": "1"} if "wait" in query else {}
         return 200, {"data": ROWS[:3]}, {}
 
     def to_cut(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
-        """The connection ends without an answer, once."""
+        """Close the connection without an answer, once."""
         if self.api.failed("cut") == 1:
             self.connection.close()
         return 200, {"data": ROWS[:3]}, {}
 
     def to_moved(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
-        """`moved/<path>`: it is elsewhere now."""
+        """Redirect from `moved/<path>`."""
         return 302, {}, {"Location": f"{self.api.url}/{'/'.join(way) or 'single'}"}
 
     def to_leaving(self, way: list[str], query: dict[str, str], body: Any) -> Answer:

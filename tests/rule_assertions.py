@@ -24,7 +24,7 @@ def assert_no_offenders(offenders: Iterable[str], remedy: str) -> None:
 
 
 def assert_sentences_have_tests(sentences: Mapping[str, tuple[str, str, str]], remedy: str) -> None:
-    """Fail where the file and name that a sentence of a page gives, after a section, are no test."""
+    """Fail if the file and name of a sentence, after its section, are not those of a test."""
     assert_no_offenders(
         (
             f"{sentence}: tests/{file} has no test_{name}"

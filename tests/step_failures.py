@@ -1,4 +1,4 @@
-"""Steps that fail, and what with."""
+"""Assertions about failed steps of a pipeline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CaughtFailure:
-    """What a step failed with, once it has."""
+    """The error of a failed step."""
 
     value: Any = None
     failed: list[PipelineStepFailed] = field(default_factory=list)
@@ -27,7 +27,7 @@ class CaughtFailure:
 def step_raises(
     cause: type[Exception] | tuple[type[Exception], ...], match: str = "", *, step: str | None = None
 ) -> Iterator[CaughtFailure]:
-    """A step of a pipeline fails in this block, with that."""
+    """Assert that a step fails in this block with this cause, like `pytest.raises`."""
     caught = CaughtFailure()
     with pytest.raises(PipelineStepFailed) as failed:
         yield caught

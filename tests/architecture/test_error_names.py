@@ -1,4 +1,4 @@
-"""The names by which programs for dlt catch errors exist, belong to our tree, and are raised."""
+"""The error names of programs for dlt exist, belong to penstock's tree, and are raised."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
     },
     "penstock.normalize.exceptions": {"NormalizeJobFailed": "NeverRaised"},
 }
-"""The modules that hold dlt's names, and the class that each name stands for."""
+"""The modules that hold dlt's names, and the class of each name."""
 
 NOT_RAISED_BY_US: Final = {
     "LoadClientTerminalException": "for people who write destinations",
@@ -199,7 +199,7 @@ def test_a_class_that_a_module_raises_is_recognized(source: str, is_raised: bool
 
 
 def name_faults(module_name: str, name: str, ours: str) -> Iterator[str]:
-    """Yield what is wrong with one of dlt's names in a module of ours."""
+    """Yield the faults of one of dlt's names in a module of penstock."""
     module = importlib.import_module(module_name)
     error = getattr(module, name, None)
     if error is not vars(errors)[ours]:
@@ -244,7 +244,7 @@ def test_no_module_raises_what_is_documented_as_never_raised() -> None:
 
 
 def documented_aliases() -> dict[str, str]:
-    """Return what the page for users of dlt has for each name: our class, or why it is never raised."""
+    """Return the entry of each name on the page for users of dlt: penstock's class, or the reason."""
     page = (ROOT / "docs" / "coming-from-dlt.md").read_text(encoding="utf-8")
     (section,) = re.findall(r"^### Errors$(.*?)(?=^##)", page, flags=re.MULTILINE | re.DOTALL)
     rows = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("| `")]

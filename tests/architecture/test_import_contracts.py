@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from importlinter.domain.contract import Contract
 
-FLOORS = "Floors: imports only go down"
-DRY_ROOMS = "Dry rooms: no Spark at run time"
-ONE_DOOR = "Unexpected rows: one door"
-FRONT_DOOR = "Nobody inside imports the front door"
+LAYERS = "Floors: imports only go down"
+NO_SPARK = "Dry rooms: no Spark at run time"
+ONE_ENTRY = "Unexpected rows: one door"
+PUBLIC_API = "Nobody inside imports the front door"
 
 KINDS: dict[str, type[Contract]] = {
     "layers": LayersContract,
@@ -33,14 +33,14 @@ KINDS: dict[str, type[Contract]] = {
     "protected": ProtectedContract,
 }
 TOY_MODULES: dict[str, dict[str, list[str]]] = {
-    FLOORS: {"containers": ["toy"], "layers": ["top", "left | right", "bottom"]},
-    DRY_ROOMS: {
+    LAYERS: {"containers": ["toy"], "layers": ["top", "left | right", "bottom"]},
+    NO_SPARK: {
         "source_modules": ["toy.left", "toy.bottom"],
         "forbidden_modules": ["pyspark"],
         "ignore_imports": ["toy.left -> pyspark"],
     },
-    ONE_DOOR: {"protected_modules": ["toy.left"], "allowed_importers": ["toy.top"]},
-    FRONT_DOOR: {"source_modules": ["toy.**"], "forbidden_modules": ["toy"]},
+    ONE_ENTRY: {"protected_modules": ["toy.left"], "allowed_importers": ["toy.top"]},
+    PUBLIC_API: {"source_modules": ["toy.**"], "forbidden_modules": ["toy"]},
 }
 """What each contract checks in the toy package; all other options are those of `pyproject.toml`."""
 
@@ -86,16 +86,16 @@ def test_a_package_without_upward_imports_keeps_all_contracts() -> None:
 @pytest.mark.parametrize(
     ("module", "line", "broken"),
     [
-        ("bottom.py", "import toy.top", {FLOORS, DRY_ROOMS}),
-        ("right.py", "import toy.top", {FLOORS}),
-        ("right.py", "if TYPE_CHECKING:\n    import toy.top", {FLOORS}),
-        ("right.py", "def late():\n    import toy.top", {FLOORS}),
-        ("right.py", "import toy.left", {FLOORS, ONE_DOOR}),
-        ("cellar.py", '"""A room on no floor."""', {FLOORS}),
-        ("bottom.py", "import pyspark.sql", {DRY_ROOMS}),
-        ("bottom.py", "if TYPE_CHECKING:\n    import pyspark", {DRY_ROOMS}),
-        ("left.py", "import toy.right", {FLOORS, DRY_ROOMS}),
-        ("top.py", "import toy", {FRONT_DOOR}),
+        ("bottom.py", "import toy.top", {LAYERS, NO_SPARK}),
+        ("right.py", "import toy.top", {LAYERS}),
+        ("right.py", "if TYPE_CHECKING:\n    import toy.top", {LAYERS}),
+        ("right.py", "def late():\n    import toy.top", {LAYERS}),
+        ("right.py", "import toy.left", {LAYERS, ONE_ENTRY}),
+        ("cellar.py", '"""A package of no layer."""', {LAYERS}),
+        ("bottom.py", "import pyspark.sql", {NO_SPARK}),
+        ("bottom.py", "if TYPE_CHECKING:\n    import pyspark", {NO_SPARK}),
+        ("left.py", "import toy.right", {LAYERS, NO_SPARK}),
+        ("top.py", "import toy", {PUBLIC_API}),
     ],
 )
 def test_a_forbidden_import_breaks_its_contract(toy: Path, module: str, line: str, broken: set[str]) -> None:

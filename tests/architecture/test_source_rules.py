@@ -38,7 +38,7 @@ ALSO_ACTING = {
 
 FORBIDDEN = {"_jvm", "sparkContext", "_sc", "rdd", "DeltaTable", "pickle", "cloudpickle", "marshal", "shelve"}
 FORBIDDEN_WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(FORBIDDEN))})(?!\w)")
-MAY_SAY = {
+ALLOWED_WORDS = {
     # Code that is sent to executors is packed in one place.
     "spark/serialization.py": {"cloudpickle"},
     # The jobs and stages of a classic session are asked for in one place, and may be missing.
@@ -134,8 +134,8 @@ def _end(node: ast.stmt) -> tuple[int, int]:
     return node.end_lineno or 0, node.end_col_offset or 0
 
 
-def sign_faults(docstring: str) -> Iterator[str]:
-    """Yield what a room's docstring lacks: a summary, a blank line, then Takes, Gives and Touches."""
+def docstring_faults(docstring: str) -> Iterator[str]:
+    """Yield what a package's docstring lacks: a summary, a blank line, then Takes, Gives and Touches."""
     summary, *rest = docstring.splitlines() or [""]
     if not summary.endswith("."):
         yield "the first line must be a sentence that ends with a full stop"
@@ -221,7 +221,7 @@ def test_a_forbidden_word_is_recognized(source: str) -> None:
 def test_no_file_uses_private_spark_apis_or_runs_code_from_data() -> None:
     offenders: list[str] = []
     for name, file in source_files().items():
-        allowed = MAY_SAY.get(name, set())
+        allowed = ALLOWED_WORDS.get(name, set())
         findings = list(forbidden(file.nodes))
         offenders += [f"{file.at(line)}: {word}" for line, word in findings if word not in allowed]
         unused = allowed - {word for _, word in findings}
@@ -233,7 +233,9 @@ def test_no_file_uses_private_spark_apis_or_runs_code_from_data() -> None:
 
 
 def test_every_exception_for_a_forbidden_word_names_a_file() -> None:
-    assert_no_offenders(sorted(set(MAY_SAY) - set(source_files())), "remove the stale exception from MAY_SAY")
+    assert_no_offenders(
+        sorted(set(ALLOWED_WORDS) - set(source_files())), "remove the stale exception from ALLOWED_WORDS"
+    )
 
 
 def test_no_text_of_a_file_contains_a_forbidden_word() -> None:
@@ -242,7 +244,7 @@ def test_no_text_of_a_file_contains_a_forbidden_word() -> None:
             f"{file.at(line_at(file.text, match.start()))}: {match[0]}"
             for name, file in source_files().items()
             for match in FORBIDDEN_WORD.finditer(file.text)
-            if match[0] not in MAY_SAY.get(name, set())
+            if match[0] not in ALLOWED_WORDS.get(name, set())
         ),
         "remove the word, from comments and docstrings too",
     )
@@ -324,20 +326,20 @@ def test_no_file_is_long_except_tables_of_facts() -> None:
     ],
 )
 def test_an_incomplete_docstring_of_a_package_is_recognized(docstring: str) -> None:
-    assert list(sign_faults(docstring))
+    assert list(docstring_faults(docstring))
 
 
 def test_every_package_documents_what_it_takes_gives_and_touches() -> None:
-    rooms = [path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.glob("*/__init__.py"))]
+    packages = [path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.glob("*/__init__.py"))]
 
-    assert rooms
+    assert packages
     assert_no_offenders(
         (
-            f"{source_files()[room].at(1)}: {fault}"
-            for room in rooms
-            for fault in sign_faults(ast.get_docstring(source_files()[room].tree) or "")
+            f"{source_files()[package].at(1)}: {fault}"
+            for package in packages
+            for fault in docstring_faults(ast.get_docstring(source_files()[package].tree) or "")
         ),
-        "complete the docstring of the room",
+        "complete the docstring of the package",
     )
 
 

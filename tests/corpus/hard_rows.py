@@ -1,4 +1,4 @@
-"""Row sets that were made by hand because each is hard in a way of its own."""
+"""Handwritten row sets, each with a different difficulty."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Rows that break tools: odd numbers, odd keys, odd texts, odd shapes, odd Python values.
+"""Hostile rows: unusual numbers, keys, texts, shapes and Python values.
 
-Each has the JSON value that must stand in the extracted file, tags shown by their name, or the reason for
-which the row is put aside.
+Each has its JSON value in the extracted file, with tags by name, or the reason for its quarantine.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from penstock.package import tags
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Kept:
-    """A row whose every value arrives. `value` is the whole row as the file holds it."""
+    """A row that is extracted completely; `value` is the row in the file."""
 
     name: str
     row: Any
@@ -28,7 +27,7 @@ class Kept:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PutAside:
-    """A row that has no JSON form here; it is kept apart with the reason, and the others go on."""
+    """A row without a JSON form; it is quarantined with the reason, and the others are extracted."""
 
     name: str
     row: Any

@@ -1,4 +1,4 @@
-"""Texts that mean something to a parser on the way of a row: SQL, variables, JSON paths, globs, Unicode.
+"""Texts with a meaning for some parser: SQL, variables, JSON paths, globs, Unicode.
 
 Texts are drawn from a grammar by a seed, so that a failing run can be repeated.
 """
@@ -166,17 +166,17 @@ TABLES: Final = (
     ),
     *("_delta_log", "..", "../../outside", "a/b", "a.b", "x" * 300, "é" * 200, "*", "${env:PATH}"),
 )
-"""Names of tables that no run leaves out."""
+"""Names of tables that every run tests."""
 
 
 class Hostile:
-    """Draws texts, and counts those that are used."""
+    """A generator of texts that counts them."""
 
     def __init__(self, seed: int) -> None:
         self._random, self.drawn = random.Random(seed), 0
 
     def text(self) -> str:
-        """Some pieces of the grammar, of one kind or mixed."""
+        """Return a text of some pieces of the grammar, of one kind or mixed."""
         self.drawn += 1
         return self._text()
 
@@ -186,7 +186,7 @@ class Hostile:
         return "".join(self._random.choice(self._random.choice(kinds)) for _ in range(count))
 
     def texts(self, count: int) -> list[str]:
-        """Different texts with something in them."""
+        """Return distinct texts that are not empty."""
         found: dict[str, None] = {}
         while len(found) < count:
             text = self._text()
@@ -196,5 +196,5 @@ class Hostile:
         return list(found)
 
     def chance(self, share: float) -> bool:
-        """True in this share of the calls."""
+        """Return true in this share of the calls."""
         return self._random.random() < share

@@ -1,6 +1,6 @@
-"""Rows that break tools, and what stands in the tables after a whole run.
+"""Hostile rows, and the content of the tables after a whole run.
 
-All of them are rows of one table, so that they meet in one run. Each has a key of its own, `k0`, `k1`, …, and
+All of them are rows of one table in one run. Each has a unique key, `k0`, `k1`, …, and
 `expected` are the columns of its row that have a value, without that key. A `*` stands for a tag of a key.
 """
 
@@ -22,29 +22,29 @@ NAN: Final = "no number"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Result:
-    """Values that come under one key, one row after the other, and the columns of each row."""
+    """Values of one key in consecutive rows, and the columns of each row."""
 
     name: str
     values: list[Any]
     expected: list[dict[str, Any]]
     children: dict[str, list[dict[str, Any]]]
-    """The rows of nested tables, by what their names end in."""
+    """The rows of nested tables, by the ends of their names."""
 
 
 def one(name: str, value: Any, expected: Any, **children: list[dict[str, Any]]) -> Result:
-    """A single value; what stands in the plain column may be given by itself."""
+    """Return a result of a single value; `expected` may be the value of the plain column."""
     columns = expected if isinstance(expected, dict) else {"": expected}
     return Result(name=name, values=[value], expected=[columns], children=children)
 
 
 def many(name: str, *pairs: tuple[Any, dict[str, Any]], **children: list[dict[str, Any]]) -> Result:
-    """Several values under the same key."""
+    """Return a result of several values under one key."""
     values, expected = zip(*pairs, strict=True)
     return Result(name=name, values=list(values), expected=list(expected), children=children)
 
 
 def micros(moment: datetime) -> int:
-    """A moment as tables hold it."""
+    """Return a timestamp as tables store it."""
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
@@ -189,7 +189,7 @@ PUT_ASIDE: Final = {
     "1,100 levels": (deep(1_100), "it is nested too deeply, or holds itself"),
     "10,000 levels": (deep(10_000), "it is nested too deeply, or holds itself"),
 }
-"""Rows that cannot be written at all, and the reason that stands beside them."""
+"""Rows that cannot be written, and the reason of their quarantine."""
 
 NO_JSON: Final[dict[str, bytes]] = {
     "NaN": b'{"a":NaN}',
@@ -211,4 +211,4 @@ NO_JSON: Final[dict[str, bytes]] = {
     "nothing": b"null",
     "a list": b'[{"a":1}]',
 }
-"""Lines that are no JSON, or not one object, in a file that somebody else has written."""
+"""Lines that are not JSON, or not one object, in a file of another tool."""

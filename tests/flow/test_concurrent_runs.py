@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import starting
+from tests.conftest import process_env
 from tests.flow.factories import make_pipeline, packages_of
 from tests.step_failures import step_raises
 
@@ -43,7 +43,12 @@ def begun(location: str, tmp_path: Path) -> subprocess.Popen[str]:
     """Another process in the middle of its extraction."""
     command = [sys.executable, "-c", SLOW, location, str(tmp_path / "pipelines")]
     running = subprocess.Popen(
-        command, env=starting(), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command,
+        env=process_env(),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert running.stdout is not None
     assert running.stdout.readline() == "rows are coming\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.conftest import starting
+from tests.conftest import process_env
 
 SCRIPTS: Final = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 SIZES: Final = {
@@ -23,7 +23,9 @@ SIZES: Final = {
 def test_each_example_keeps_its_promise(script: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(script), *SIZES.get(script.stem, ())]
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=starting(), cwd=tmp_path)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=process_env(), cwd=tmp_path
+    )
 
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert done.stdout.strip(), "it says what it did"

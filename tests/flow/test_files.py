@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.conftest import starting
+from tests.conftest import process_env
 from tests.flow.factories import make_pipeline
 from tests.step_failures import step_raises
 
@@ -369,7 +369,7 @@ def killed_and_taken_up(
     per_job = str(max(count // 3, 20))
     for deadly in deaths:
         command = [sys.executable, str(program), location, str(raw), str(tmp_path), deadly, per_job]
-        killed = subprocess.run(command, check=False, capture_output=True, env=starting(), cwd=tmp_path)
+        killed = subprocess.run(command, check=False, capture_output=True, env=process_env(), cwd=tmp_path)
         assert killed.returncode == -signal.SIGKILL, f"{deadly}: {killed.stderr.decode()[-2000:]}"
     space: dict[str, Any] = {"__name__": "elsewhere"}
     exec(KILLED, space)  # the program of the killed runs
@@ -415,7 +415,7 @@ def test_the_example_of_the_page_prints_what_the_page_shows(tmp_path: Path) -> N
         capture_output=True,
         text=True,
         check=False,
-        env={**starting(), "PENSTOCK_HOME": str(tmp_path / "home")},
+        env={**process_env(), "PENSTOCK_HOME": str(tmp_path / "home")},
         cwd=tmp_path,
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import starting
+from tests.conftest import process_env
 from tests.flow.factories import make_pipeline, packages_of
 
 from penstock.destinations.delta.adapter import DeltaClient
@@ -134,7 +134,7 @@ def test_a_process_killed_during_extract_leaves_nothing_that_is_loaded(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     command = [sys.executable, "-c", KILLED, location, str(tmp_path / "pipelines")]
-    killed = subprocess.run(command, check=False, capture_output=True, env=starting(), cwd=tmp_path)
+    killed = subprocess.run(command, check=False, capture_output=True, env=process_env(), cwd=tmp_path)
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
 
     def rows() -> Any:

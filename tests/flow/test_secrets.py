@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tests.conftest import starting
+from tests.conftest import process_env
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,7 @@ def test_planted_secrets_are_in_no_log_no_error_no_package_file_and_no_event_log
     }
     lines = "\n".join(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in conf.items())
     (settings / "config.toml").write_text(f"[spark.conf]\n{lines}\n")
-    environment = {**starting(), "PENSTOCK_HOME": str(tmp_path / "home")}
+    environment = {**process_env(), "PENSTOCK_HOME": str(tmp_path / "home")}
     command = [
         sys.executable,
         "-c",

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import starting
+from tests.conftest import process_env
 from tests.flow.factories import make_pipeline, packages_of
 
 import penstock
@@ -82,7 +82,7 @@ def test_loaded_slices_survive_a_failed_extraction_and_the_next_run_continues(
     def run(end: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", CUT, location, str(tmp_path / "pipelines"), end]
         return subprocess.run(
-            command, env=starting(), cwd=tmp_path, capture_output=True, text=True, check=False
+            command, env=process_env(), cwd=tmp_path, capture_output=True, text=True, check=False
         )
 
     assert run("kill").returncode == -9

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import starting
+from tests.conftest import process_env
 from tests.flow.factories import make_pipeline, packages_of
 from tests.step_failures import step_raises
 
@@ -245,7 +245,7 @@ def test_a_killed_run_is_resumed_and_only_its_unfinished_wave_runs_again(
 ) -> None:
     folder = tmp_path / "calls"
     folder.mkdir()
-    environment = {**starting(), "EXTRACT__SLOTS": "2"}
+    environment = {**process_env(), "EXTRACT__SLOTS": "2"}
     command = [sys.executable, "-c", KILLED + START, location, str(folder)]
     killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=tmp_path)
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()

@@ -1,4 +1,4 @@
-"""Answers questions as dlt does. Runs in a Python that has dlt, and knows nothing of penstock.
+"""Answers of dlt to requests; a program for a Python that has dlt and no penstock.
 
 One JSON document `{"ask": ..., ...}` comes on standard input, one goes to standard output.
 """
@@ -52,9 +52,9 @@ def names(question: dict[str, Any]) -> list[list[str]]:
 
 
 def schema(question: dict[str, Any]) -> dict[str, Any]:
-    """Open a schema document, and say how dlt writes it again."""
+    """Open a schema document, and return it as dlt writes it again."""
 
-    # Each answer from a fresh one: writing a document may count a version.
+    # Each answer comes from a new schema: writing a document may count a version.
     def opened() -> Any:
         return Schema.from_dict(deepcopy(question["document"]))
 
@@ -90,7 +90,7 @@ def value(coded: Any) -> Any:
 
 
 class Sink:
-    """Takes the place of the storage that normalised rows are written to, and counts them."""
+    """A replacement of the storage of normalized rows that counts them."""
 
     def __init__(self) -> None:
         self.rows: dict[str, int] = {}
@@ -102,7 +102,7 @@ class Sink:
 
 
 def shape(schema: Any) -> dict[str, Any]:
-    """What there is to compare of a schema: tables, and columns in order, without descriptions."""
+    """Return the comparable parts of a schema: tables, and columns in order, without descriptions."""
     return {
         name: {
             "parent": table.get("parent"),
@@ -117,7 +117,7 @@ def shape(schema: Any) -> dict[str, Any]:
 
 
 def rows(question: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """For each case, the schema after each of its batches; a case ends where dlt raises."""
+    """Return for each case the schema after each of its batches; a case ends where dlt raises."""
     return [_rows_of_case(case, with_values=question.get("values", False)) for case in question["cases"]]
 
 
@@ -141,7 +141,7 @@ def _rows_of_case(case: dict[str, Any], *, with_values: bool) -> list[dict[str, 
 
 
 def ids(question: dict[str, Any]) -> list[dict[str, list[Any]]]:
-    """For each case, the rows of all tables with the ids that dlt gives them; nothing where it fails."""
+    """Return for each case the rows of all tables with the ids of dlt; nothing where it fails."""
     capabilities = DestinationCapabilitiesContext.generic_capabilities("parquet")
     capabilities.supported_merge_strategies = ["delete-insert", "upsert", "insert-only", "scd2"]
     found = []
@@ -160,14 +160,14 @@ def ids(question: dict[str, Any]) -> list[dict[str, list[Any]]]:
                 normalizer._normalize_chunk(
                     name, typed_json.loadb(line), may_have_pua(line), skip_write=False
                 )
-        except Exception:  # whatever dlt fails with, it has no values for this case
+        except Exception:  # after any error dlt has no values for this case
             sink.values.clear()
         found.append(sink.values)
     return found
 
 
 def contracts(question: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """For each case, the schema and the rows of each table after each batch, or what stopped it."""
+    """Return for each case the schema and rows of each table after each batch, or the error."""
     with tempfile.TemporaryDirectory() as folder:
         return [
             _contract_case(f"case{number}", case, folder) for number, case in enumerate(question["cases"])
@@ -206,7 +206,7 @@ def _broken(error: BaseException | None) -> list[Any]:
 
 
 def imports(question: dict[str, Any]) -> list[dict[str, Any]]:
-    """Put texts into an import folder and tables into the stored schema; give the schema after each."""
+    """Write texts to an import folder and tables to the stored schema; return the schema after each."""
     with tempfile.TemporaryDirectory() as store, tempfile.TemporaryDirectory() as folder:
         config = SchemaStorageConfiguration(schema_volume_path=store, import_schema_path=folder)
         storage = SchemaStorage(config, makedirs=True)
@@ -223,7 +223,7 @@ def imports(question: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class Extracting:
-    """Extracts what a snippet hands over, and notes what came of it."""
+    """A recorder of the extractions of a snippet and of their results."""
 
     def __init__(self, folder: str) -> None:
         self._pipeline = dlt.pipeline("oracle", pipelines_dir=folder)
@@ -253,14 +253,14 @@ class Extracting:
         )
 
     def declaring(self, declare: Callable[[], Any]) -> None:
-        """Note what a declaration that is refused raises."""
+        """Record the error of a refused declaration."""
         try:
             declare()
         except Exception as error:
             self.notes.append({"error": type(error).__name__})
 
     def _forget_tables(self) -> dict[str, Any]:
-        """The declared tables; they are dropped, so that the next extraction declares its own."""
+        """Drop and return the declared tables, so that the next extraction declares its own."""
         found: dict[str, Any] = {}
         for schema in map(self._pipeline.schemas.__getitem__, self._pipeline.schema_names):
             own = [name for name in schema.tables if not name.startswith("_dlt")]
@@ -271,7 +271,7 @@ class Extracting:
 
 
 def _settings(schema: Any) -> dict[str, Any]:
-    """What a source says of its schema."""
+    """Return the schema settings of a source."""
     json_config = schema.to_dict()["normalizers"]["json"].get("config", {})
     said = {key: json_config.get(key) for key in ("max_nesting", "root_key_propagation")}
     said["schema_contract"] = schema.settings.get("schema_contract")
@@ -279,7 +279,7 @@ def _settings(schema: Any) -> dict[str, Any]:
 
 
 def _without_empty(state: dict[str, Any]) -> dict[str, Any]:
-    """Without what was only asked for."""
+    """Return a state without empty entries, which reading creates."""
     for source in state.values():
         resources = source.get("resources", {})
         source["resources"] = {name: one for name, one in resources.items() if one}
@@ -301,7 +301,7 @@ def _typed_rows(job: Path) -> list[Any]:
 
 
 def coded(plain: Any) -> Any:
-    """The inverse of `value`; moments are told in UTC."""
+    """Encode values that JSON has no type for, the inverse of `value`; timestamps are in UTC."""
     if isinstance(plain, dict):
         return {str(key): coded(one) for key, one in plain.items()}
     if isinstance(plain, (list, tuple)):
@@ -318,7 +318,7 @@ def coded(plain: Any) -> Any:
 
 
 def snippets(question: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Run small programs, each with a pipeline of its own."""
+    """Run small programs, each with a separate pipeline."""
     found: dict[str, list[dict[str, Any]]] = {}
     for path in map(Path, question["paths"]):
         before = dict(os.environ)
@@ -336,7 +336,7 @@ def snippets(question: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 def states(question: dict[str, Any]) -> list[dict[str, Any]]:
-    """The hash and the text of states, and how dlt reads a text of another."""
+    """Return the hash and the text of states, and the states that dlt reads from other texts."""
     found = []
     for state in map(value, question["states"]):
         text = typed_json.typed_dumps({**state})

@@ -1,4 +1,4 @@
-"""Answers questions about settings as dlt does. Runs in a Python that has dlt, and knows nothing of penstock.
+"""Answers of dlt about settings; a program for a Python that has dlt and no penstock.
 
 One JSON document `{"ask": ..., ...}` comes on standard input, one goes to standard output.
 """
@@ -83,7 +83,7 @@ class Extract(BaseConfiguration):
 
 
 class told:  # noqa: N801 - reads as a word in `with told(...)`
-    """For the time of a block this is what the environment and the files say."""
+    """Set the environment and the files during a block."""
 
     def __init__(self, environment: dict[str, str], secrets: str = "", config: str = "") -> None:
         self.environment, self.files = environment, {"secrets.toml": secrets, "config.toml": config}
@@ -102,7 +102,7 @@ class told:  # noqa: N801 - reads as a word in `with told(...)`
 
 
 def toml(places: dict[str, str]) -> str:
-    """A file with these values, the short paths first: later ones would stand in another table."""
+    """Return a TOML file with these values, short paths first: later ones would belong to another table."""
     tree: dict[str, Any] = {}
     for path, value in places.items():
         *above, key = path.split(".")
@@ -190,12 +190,12 @@ def _asked(order: dict[str, Any]) -> Any:
         found = resolve_configuration(Outer(), sections=tuple(where[1:]))
     for part in order["field"].split("."):
         found = None if found is None else dict(found).get(part)
-    # Credentials that came as one text: the password says which one.
+    # Credentials from one text: the password identifies it.
     return found.password if isinstance(found, CredentialsConfiguration) else found
 
 
 def lookups(question: dict[str, Any]) -> list[list[Any]]:
-    """For each order: the winner when the places from the first on are set, then from the second on, ..."""
+    """Return for each order the winner when all places are set, then all but the first one, ..."""
     return [_winners(order) for order in question["orders"]]
 
 
@@ -203,7 +203,7 @@ def _winners(order: dict[str, Any]) -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
         if order["pipeline"]:
             dlt.pipeline(order["pipeline"], destination="dummy", pipelines_dir=folder)
-        # As a pipeline does for what it asks itself; a source finds the pipeline on its own.
+        # As a pipeline resolves its own settings; a source finds the pipeline by itself.
         with inject_section(ConfigSectionContext(pipeline_name=order["pipeline"])):
             found = [_winner(order, order["places"][at:]) for at in range(len(order["places"]))]
         if order["pipeline"]:
@@ -225,7 +225,7 @@ def _winner(order: dict[str, Any], places: list[list[str]]) -> Any:
 
 
 def nowhere(question: dict[str, Any]) -> list[Any]:
-    """What is found when only a place is set that does not count."""
+    """Return the result when only a place is set that is not read."""
     return [_winner(order, [["environment", key, "wrong"]]) for order, key in question["orders"]]
 
 

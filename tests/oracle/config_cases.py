@@ -1,4 +1,4 @@
-"""Where settings are looked for, written down place by place, and other questions to ask of both tools."""
+"""The lookup order of settings, place by place, and other cases for both tools."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ ENVIRONMENT, SECRETS, CONFIG = "environment", "secrets.toml", "config.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """The places of one value, in their order: what is set further up wins.
+    """The places of one value in lookup order: the first place that is set wins.
 
-    `kind` says how it is asked for, `where` what it belongs to: the section and name of a source, or the name
+    `kind` is the way of the lookup, `where` its owner: the section and name of a source, or the name
     of a destination. `field` may lead into credentials.
     """
 
@@ -23,7 +23,7 @@ class Order:
     places: tuple[tuple[str, str], ...]
 
     def values(self, start: int = 0) -> list[list[str]]:
-        """Provider, key and value of the places from `start` on. The value says which place it is."""
+        """Return provider, key and value of the places from `start` on. The value names the place."""
         return [[provider, key, self._value(f"p{at}")] for at, (provider, key) in enumerate(self.places)][
             start:
         ]
@@ -34,7 +34,7 @@ class Order:
 
     @property
     def also(self) -> dict[str, str]:
-        """What else has to be set for the rest to be complete."""
+        """Return other settings that make the spec complete."""
         match self.field.split("."):
             case ["login", *_]:
                 return {"LOGIN__USER": "u"}
@@ -47,7 +47,7 @@ class Order:
                 return {}
 
     def question(self) -> dict[str, object]:
-        """The order, as the bridge takes it."""
+        """Return the order as data for the bridge."""
         return {
             "kind": self.kind,
             "where": self.where,
@@ -453,7 +453,7 @@ ORDERS = (
     ),
 )
 
-# Places that look as if they should count, and do not.
+# Places that look as if they were read, and are not.
 NOWHERE = {
     "a source": ("GH__ORG", "GHSEC__ORG", "SOURCES__ORG__GH", "GHSEC__GH__ORG", "SOURCES_ORG"),
     "a destination": ("FILESYSTEM__BUCKET_URL", "PP__BUCKET_URL", "DESTINATION_BUCKET_URL"),
@@ -478,7 +478,7 @@ TEXTS = {
     "TSecretValue": ("5", "[1]"),
     "TSecretStrValue": ("5",),
 }
-"""Texts of environment variables, by the type that they should become."""
+"""Texts of environment variables, by their expected type."""
 
 TOML = {
     "str": ("5", "true", "5.5", "[1]", "2024-01-01"),
@@ -490,7 +490,7 @@ TOML = {
     "datetime": ("2024-01-01T00:00:00Z",),
     "Any": ("5", "{a=1}"),
 }
-"""Values of TOML files, by the type that they should become."""
+"""Values of TOML files, by their expected type."""
 
 GUESSED = (
     *("5", "5.5", "true", "True", "yes", "no", "t", "1", "0", "[1]", '{"a":1}', "2024-01-01", "1_000", " 5"),

@@ -1,4 +1,4 @@
-"""The bridges and the snippets want dlt; here they cannot even be imported."""
+"""Bridges and snippets import dlt, so pytest must not collect them."""
 
 BRIDGES = (
     *("bridge.py", "config_bridge.py", "frame_bridge.py", "merge_bridge.py", "rest_bridge.py"),

@@ -13,7 +13,7 @@ _MODES = ("evolve", "freeze", "discard_row", "discard_value")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractCase:
-    """What is set where, and the rows that come."""
+    """The contracts by level, and the batches of rows."""
 
     number: int
     run: Any
@@ -22,7 +22,7 @@ class ContractCase:
     batches: tuple[tuple[dict[str, Any], ...], ...]
 
     def coded(self) -> dict[str, Any]:
-        """For the bridge."""
+        """Return the case as data for the bridge."""
         return {
             "run": self.run,
             "table": self.table,
@@ -32,10 +32,10 @@ class ContractCase:
 
 
 def contract_case(number: int) -> ContractCase:
-    """Make the case of this number, which is always the same.
+    """Return the case of this number, which is deterministic.
 
     Elements of one list have the same keys, because dlt holds a nested table to its first row (the difference
-    `nested-first-run`, which has a test of its own).
+    `nested-first-run`, which has a separate test).
     """
     random = Random(number + 70_000)
     return ContractCase(

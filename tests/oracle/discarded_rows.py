@@ -1,4 +1,4 @@
-"""Carries decisions out in Python: which rows are left out, and how many rows each table gets."""
+"""Decisions applied in Python: discarded rows, and the number of rows of each table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from penstock.schema import ValuePath
 
 
-def settled(
+def decide_with_discards(
     stored: StoredSchema, table: str, rows: list[Any], terms: InferenceOptions
 ) -> tuple[Decision, list[Any], Decision]:
-    """Decide, leave out the rows that are refused, and decide by those that stay.
+    """Decide, discard the refused rows, and decide again by the remaining ones.
 
-    A row that is left out leaves nothing behind, so what it brought must not be in the schema. Gives the last
-    decision, the rows that stay, and the first decision, which has the refusals.
+    A discarded row must not change the schema. Return the last decision, the remaining rows, and the first
+    decision, which has the refusals.
     """
     first = decide(stored, table, gather(rows), terms)
-    kept = [_pruned(row, (), first) for row in rows if _stays(row, (), first)]
-    return decide(stored, table, gather(kept), terms), kept, first
+    remaining = [_pruned(row, (), first) for row in rows if _remains(row, (), first)]
+    return decide(stored, table, gather(remaining), terms), remaining, first
 
 
 def row_counts(rows: list[Any], decision: Decision) -> dict[str, int]:
@@ -45,12 +45,12 @@ def _count(row: Any, path: ValuePath, decision: Decision, counts: Counter[str]) 
                 _count(element, (*at, EACH), decision, counts)
 
 
-def _stays(row: Any, path: ValuePath, decision: Decision) -> bool:
+def _remains(row: Any, path: ValuePath, decision: Decision) -> bool:
     return not any(_action(at, value, decision) == "discard_row" for at, value in _values(row, path))
 
 
 def _pruned(row: Any, path: ValuePath, decision: Decision) -> Any:
-    """The row without elements of its lists that are left out."""
+    """Return the row without discarded elements of its lists."""
     if not isinstance(row, Mapping):
         return row
     pruned: dict[str, Any] = {}
@@ -60,7 +60,7 @@ def _pruned(row: Any, path: ValuePath, decision: Decision) -> Any:
             pruned[key] = [
                 _pruned(element, (*at, EACH), decision)
                 for element in value
-                if _stays(element, (*at, EACH), decision)
+                if _remains(element, (*at, EACH), decision)
             ]
         else:
             pruned[key] = _pruned(value, at, decision)

@@ -1,7 +1,7 @@
-"""Extracts frames as dlt does. Runs in a Python that has dlt, and knows nothing of penstock.
+"""Frames extracted by dlt; a program for a Python that has dlt and no penstock.
 
 One JSON document `{"ask": "frames", "paths": [...]}` comes on standard input: Arrow files, one table each.
-What became of them goes to standard output: the columns that dlt declared, and the values in its files.
+The results go to standard output: the columns that dlt declared, and the values in its files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Frames of one column each, one for every type of Arrow, and what penstock makes of them."""
+"""Frames of one column each, one for every Arrow type, and their results with penstock and dlt."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ CASES: Final[dict[str, pa.Table]] = {
 }
 
 
-def ours(table: pa.Table) -> dict[str, Any]:
-    """The columns and values of the root table, as `frame_bridge` tells those of dlt."""
+def penstock_result(table: pa.Table) -> dict[str, Any]:
+    """Return columns and values of the root table in the format of `frame_bridge`."""
     landed = to_batch(table.to_batches()[0])
 
     files = typed_files(landed.columns, rows=landed.rows.num_rows)
@@ -83,8 +83,8 @@ def ours(table: pa.Table) -> dict[str, Any]:
     return {"columns": columns, "rows": [coded(row) for row in rows.to_pylist()] if names else []}
 
 
-def asked() -> dict[str, Any]:
-    """What dlt makes of them."""
+def dlt_results() -> dict[str, Any]:
+    """Return the results of dlt."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / f"{name}.arrow") for name in CASES]
         for path, table in zip(paths, CASES.values(), strict=True):
@@ -95,7 +95,7 @@ def asked() -> dict[str, Any]:
 
 
 def coded(value: Any) -> Any:
-    """Values as the bridge writes them."""
+    """Encode values like the bridge."""
     match value:
         case dict():
             return {key: coded(one) for key, one in value.items()}

@@ -16,7 +16,7 @@ _SIGNS = "aZ0_ -+*@|.'\"\\/€é日本ß\u0130\u202e\u0301😀▶\n\r\t#!"
 
 @cache
 def identifiers(seed: int = 131) -> list[str]:
-    """Words with joints between them, and texts of odd signs; none of them blank."""
+    """Return words with separators, and texts of unusual characters; none of them blank."""
     random = Random(seed)
     found: list[str] = []
     while len(found) < COUNT:

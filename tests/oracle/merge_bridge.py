@@ -1,4 +1,4 @@
-"""Loads histories into DuckDB as dlt does. Runs in a Python that has dlt, and knows nothing of penstock."""
+"""Histories loaded into DuckDB by dlt; a program for a Python that has dlt and no penstock."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import duckdb
 
 
 def merges(question: dict[str, Any]) -> dict[str, Any]:
-    """For each history the tables after its last load, or the error of the load that failed.
+    """Return for each history the tables after its last load, or the error of the failed load.
 
-    Histories are resources of one pipeline, which is much faster. When it fails each gets one of its own.
+    Histories are resources of one pipeline, which is much faster. If that fails, each has its own.
     """
     histories = question["histories"]
-    # Those that may fail would take the others with them.
+    # A history that may fail would fail the others too.
     risky = [one for one in histories if one["kind"].startswith(("append", "replace"))]
     safe = [one for one in histories if one not in risky]
     with tempfile.TemporaryDirectory() as folder:

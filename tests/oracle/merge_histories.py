@@ -1,4 +1,4 @@
-"""Histories of loads into one table and those nested in it, made from a seed: the same for both sides."""
+"""Histories of loads into one table and its nested tables, generated from a seed for both tools."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ COLUMNS: dict[str, dict[str, Any]] = {
 LONGEST = 12
 TABLES = {"root": 1, "nested: tags": 1, "nested: tags and parts": 3}
 FLAGS: dict[str, tuple[Any, Any]] = {"bool": (False, True), "bigint": (0, 1)}
-"""Where the column is no boolean any value deletes, 0 too."""
+"""Return the values of a delete flag: if the column is not boolean, any value deletes, 0 too."""
 
 
 def history(seed: int) -> dict[str, Any]:
-    """One history: what the resource declares, and the rows of 2 to 6 loads."""
+    """Return one history: the declaration of the resource, and the rows of 2 to 6 loads."""
     chance = random.Random(seed)
-    # Of five seeds in a row each strategy has one, and one changes its mind.
+    # Of five consecutive seeds each strategy has one, and one changes its strategy.
     switch = chance.choice(SWITCHES) if seed % 5 == 4 else None
     strategy = STRATEGIES[seed % 5] if switch is None else next(one for one in switch if one in STRATEGIES)
     primary, merge = (["id"], []) if switch else chance.choice(KEYS[strategy])
@@ -66,18 +66,18 @@ def history(seed: int) -> dict[str, Any]:
 
 
 def short_ones(first: int, many: int) -> list[int]:
-    """The next seeds whose histories take a dozen commits at most: others take as long as four of them."""
+    """Return the next seeds whose histories take a dozen commits at most: others take four times as long."""
     seeds = (seed for seed in count(first) if commits(history(seed)) <= LONGEST)
     return list(islice(seeds, many))
 
 
 def commits(one: dict[str, Any]) -> int:
-    """The commits that a history takes, if all of its tables get some rows each time."""
+    """Return the number of commits of a history, if all of its tables get rows each time."""
     return len(one["loads"]) * sum(TABLES.get(trait, 0) for trait in ("root", *one["traits"]))
 
 
 class Words:
-    """What a history is made of, drawn once for all its loads."""
+    """The properties of a history, drawn once for all its loads."""
 
     def __init__(
         self, chance: random.Random, strategy: str, *, has_key: bool, switch: tuple[str, str] | None
@@ -85,11 +85,11 @@ class Words:
         self.chance, self.keeps_versions = chance, strategy == "scd2"
         self.nested: tuple[str, ...] = chance.choice(((), ("tags",), ("tags", "parts")))
         self.flag = chance.choice((None, None, "bool", "bigint"))
-        # A flagged row that dlt has inserted would keep later ones out.
+        # A flagged row inserted by dlt would block later ones.
         if self.keeps_versions or switch == ("upsert", "insert-only"):
             self.flag = None
         self.sorts = chance.choice((None, "asc", "desc")) if has_key and not self.keeps_versions else None
-        # Where dlt leaves the winner to chance there is nothing to compare.
+        # Without a defined winner in dlt nothing can be compared.
         self.doubles = self.sorts is not None and strategy == "delete-insert" and switch is None
         self.until = "9999-12-31T00:00:00+00:00" if self.keeps_versions and chance.random() < 0.3 else None
         self.columns = {name: dict(column) for name, column in COLUMNS.items()}
@@ -97,11 +97,11 @@ class Words:
             self.columns["deleted"] = {"data_type": self.flag, "hard_delete": True}
         if self.sorts:
             self.columns["at"]["dedup_sort"] = self.sorts
-        # Versions come again: each row is one of a few.
+        # Versions recur: each row is one of a few.
         self.versions = [[self._row(number, number, 0) for _ in range(2)] for number in range(6)]
 
     def disposition(self, said: str, number: int) -> Any:
-        """What the resource says in one load."""
+        """Return the disposition of one load."""
         if said not in STRATEGIES:
             return said
         words = {"disposition": "merge", "strategy": said}
@@ -111,7 +111,7 @@ class Words:
         return words
 
     def rows(self, load: int) -> list[dict[str, Any]]:
-        """The rows of one load."""
+        """Return the rows of one load."""
         chance = self.chance
         if self.keeps_versions:
             return [chance.choice(pair) for pair in self.versions if chance.random() < 0.7]
@@ -122,7 +122,7 @@ class Words:
         return found
 
     def traits(self, primary: list[str], merge: list[str]) -> list[str]:
-        """What is in the history, to count how often each thing was compared."""
+        """Return the features of the history, to count how often each was compared."""
         told = {
             f"nested: {' and '.join(self.nested)}": self.nested,
             f"flag {self.flag}": self.flag,
@@ -149,7 +149,7 @@ class Words:
         return row | self._nested()
 
     def _nested(self) -> dict[str, Any]:
-        """Lists that grow and shrink, down to none."""
+        """Return lists that grow and shrink, down to none."""
         chance = self.chance
         found: dict[str, Any] = {}
         if "tags" in self.nested and chance.random() < 0.7:

@@ -1,4 +1,4 @@
-"""What dlt makes of histories of loads, and where ours differ on purpose."""
+"""Outcomes of merge histories with dlt, and the intended differences of penstock."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 BRIDGE = Path(__file__).parent / "merge_bridge.py"
 RECORDED = (4, 11, 19, 33, 97, 153, 254, 275, 335, 480)
-"""Seeds of small histories: each strategy, and what else there is, is among them."""
+"""Seeds of small histories that cover each strategy and feature."""
 
 REFUSED = "a-merge-after-appends"
 FLAGGED = "upsert-of-flagged-rows"
 ORPHANS = "upsert-after-delete-insert"
 NESTED = "insert-only-of-flagged-rows"
 DIFFERENCES = (REFUSED, FLAGGED, ORPHANS, NESTED)
-"""The intended differences, by the names that the documentation has for them."""
+"""The intended differences, by their names in the documentation."""
 
 
 def asked(seeds: Iterable[int]) -> dict[str, Any]:
-    """Ask dlt; gives what there is to compare, by seed."""
+    """Return the comparable outcomes of dlt by seed."""
     histories = [history(seed) for seed in seeds]
     answers = ask("merges", bridge=BRIDGE, histories=histories)
     return {one["name"][1:]: _answer(one, answers[one["name"]]) for one in histories}
@@ -42,14 +42,14 @@ def _answer(one: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
 def settled(
     one: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """Both ends of a history without what differs on purpose, and the names of that."""
+    """Return both outcomes of a history without intended differences, and the names of the differences."""
     kind, names = one["kind"], []
     if "error" in theirs:
         assert kind.startswith(("append", "replace")), theirs
         assert theirs["error"][0] == "SchemaUpdateTerminalError", theirs
         return {}, {}, [REFUSED]
     rows, orphans = theirs["rows"], theirs["orphans"]
-    # A replace keeps whatever comes, flagged or not.
+    # A replace keeps every row, flagged or not.
     if "upsert" in kind and not kind.endswith("replace"):
         kept = [row for row in rows if not _is_flagged(one, row)]
         names += [FLAGGED] if kept != rows else []
@@ -60,7 +60,7 @@ def settled(
     mine = ours["rows"]
     keys = _flagged_keys(one)
     if keys and (orphans or rows != mine):
-        # The nested rows of a flagged row are there, and become those of a later row with its key.
+        # The nested rows of a flagged row exist, and become those of a later row with its key.
         names.append(NESTED)
         rows, mine = (_without_lists(one, found, keys) for found in (rows, mine))
         orphans = {}
@@ -73,7 +73,7 @@ def _is_flagged(one: dict[str, Any], row: dict[str, Any]) -> bool:
 
 
 def _flagged_keys(one: dict[str, Any]) -> set[Any]:
-    """The keys of flagged rows that came to be inserted only, with nested rows."""
+    """Return the keys of flagged rows with nested rows in insert-only loads."""
     loads = [load for load in one["loads"] if _strategy(load) == "insert-only"]
     rows = [row for load in loads for row in load["rows"]]
     return {_key(one, row) for row in rows if _is_flagged(one, row) and (row.get("tags") or row.get("parts"))}

@@ -1,4 +1,4 @@
-"""The way to the bridge: ask dlt, in a process and a virtual environment of its own."""
+"""Requests to dlt, in a separate process and virtual environment, and its recorded answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ needs_dlt = pytest.mark.skipif(
 
 
 def ask(what: str, *, bridge: Path = BRIDGE, **question: Any) -> Any:
-    """Ask the bridge; what it prints to standard error belongs to the failure."""
+    """Send a request to a bridge and return the answer; its standard error is shown on failure."""
     assert PYTHON is not None
     done = subprocess.run(
         [PYTHON, "-P", str(bridge)],
@@ -34,5 +34,5 @@ def ask(what: str, *, bridge: Path = BRIDGE, **question: Any) -> Any:
 
 
 def vector(name: str) -> Any:
-    """Read what dlt 1.31 once answered."""
+    """Read a recorded answer of dlt 1.31."""
     return json.loads((VECTORS / name).read_text())

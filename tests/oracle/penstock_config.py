@@ -1,4 +1,4 @@
-"""The questions of `config_cases.py`, answered by penstock."""
+"""The cases of `config_cases.py`, resolved by penstock."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Postgres(BaseConfiguration):
 
 
 def source(org: str = "-", api_key: str | None = secrets_value, login: Login | None = None) -> None:
-    """A source, as far as its arguments go."""
+    """A source with arguments and no data."""
 
 
 def call(  # noqa: PLR0913, PLR0917 - as many kinds of arguments as there are
@@ -132,7 +132,7 @@ def given(
 
 
 def settings(values: Iterable[Iterable[str]], also: dict[str, str]) -> Settings:
-    """Settings with these values: provider, key, value."""
+    """Return settings with these values: provider, key, value."""
     environment: dict[str, str] = dict(also)
     trees: dict[str, dict[str, Any]] = {SECRETS: {}, CONFIG: {}}
     for provider, key, value in values:
@@ -148,7 +148,7 @@ def settings(values: Iterable[Iterable[str]], also: dict[str, str]) -> Settings:
 
 
 def winner(order: Order, values: Iterable[Iterable[str]]) -> Any:
-    """What is found with these values set; of credentials the password, which says where they are from."""
+    """Return the result with these values set; of credentials the password, which names the place."""
     found: Any = _found(order, settings(values, order.also))
     for part in order.field.split("."):
         found = found.get(part) if isinstance(found, dict) else getattr(found, part, None)
@@ -184,12 +184,12 @@ def _resolved(order: Order, spec: type[Any], told: Settings, sections: tuple[str
 
 
 def coerced_text(hint: str, text: str) -> Any:
-    """What a text of the environment becomes."""
+    """Return a text of the environment, coerced to its type."""
     return _field(hint, Settings(environment={"V": text}))
 
 
 def coerced_toml(hint: str, text: str) -> Any:
-    """What a value of a file becomes."""
+    """Return a value of a file, coerced to its type."""
     return _field(hint, Settings(document=tomllib.loads(f"v = {text}")))
 
 
@@ -200,7 +200,7 @@ def _field(hint: str, told: Settings) -> Any:
 
 
 def said(value: Any) -> Any:
-    """A value as the bridge tells it."""
+    """Return a value in the format of the bridge."""
     if isinstance(value, BaseConfiguration):
         return {name: said(one) for name, one in value}
     if isinstance(value, (date, Decimal, bytes)):

@@ -1,4 +1,4 @@
-"""Writes the vector files anew: `PENSTOCK_TEST_DLT_PYTHON=... python -m tests.oracle.record [file ...]`."""
+"""Records the vector files again: `PENSTOCK_TEST_DLT_PYTHON=... python -m tests.oracle.record [file ...]`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.oracle import (
     test_rest,
     test_values,
 )
-from tests.oracle.frame_cases import asked as frames
+from tests.oracle.frame_cases import dlt_results as frames
 from tests.oracle.identifiers import identifiers
 from tests.oracle.oracle_client import VECTORS, ask
 from tests.oracle.row_sets import RECORDED

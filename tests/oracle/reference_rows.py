@@ -1,4 +1,4 @@
-"""What becomes of rows by a decision, in plain Python: the reference for what SQL has to do."""
+"""Rows after a decision, computed in plain Python: the reference for SQL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.schema.value_path import ValuePath
 
 Key = tuple[Any, ...]
-"""Which row: the path of its list, and its position."""
+"""The path of the list of a row, and its position."""
 _WIDE = Context(prec=10_000)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -42,8 +42,8 @@ class Row:
     is_refused: bool = False
 
 
-def carried_out(decision: Decision, rows: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each table, with ids as the engine makes them; the root rows are called `r0`, `r1`…"""
+def reference_tables(decision: Decision, rows: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each table, with ids like those of normalize; the root rows are `r0`, `r1`…"""
     found: dict[Key, Row] = {}
     for number, row in enumerate(rows):
         top = row if isinstance(row, dict) else {"value": row}
@@ -76,7 +76,7 @@ def _take(
             except ValueError:
                 rule = rule.otherwise
                 continue
-            if found_value is not None:  # the text `null` is JSON for nothing
+            if found_value is not None:  # the text `null` is JSON null
                 row.values[rule.column or ""] = found_value
         return
 
@@ -84,9 +84,9 @@ def _take(
 def _converted(value: Any, kind: str, to: Any) -> Any:
     if kind in ("object", "list"):
         plain_json = json.loads(json.dumps(value, default=_plain))
-        return shown(convert_value(plain_json, "json", to), to)
+        return comparable(convert_value(plain_json, "json", to), to)
     plain = typed_value(value)
-    return shown(convert_value(plain[1], plain[0], to), to)
+    return comparable(convert_value(plain[1], plain[0], to), to)
 
 
 def _tables(decision: Decision, found: dict[Key, Row]) -> dict[str, list[dict[str, Any]]]:
@@ -112,13 +112,13 @@ def _tables(decision: Decision, found: dict[Key, Row]) -> dict[str, list[dict[st
 
 
 def digest(parent: str, table: str, index: int) -> str:
-    """The id of a nested row."""
+    """Return the id of a nested row."""
     hashed = hashlib.sha256(f"{parent}_{table}_{index}".encode()).digest()[:10]
     return base64.b64encode(hashed).decode()[:14]
 
 
-def shown(value: Any, to: str) -> Any:
-    """A value so that it can be compared, whoever made it."""
+def comparable(value: Any, to: str) -> Any:
+    """Return a value in a comparable form."""
     match to:
         case "timestamp":
             moment = value.replace(tzinfo=UTC) if value.tzinfo is None else value
@@ -141,7 +141,7 @@ def shown(value: Any, to: str) -> Any:
 
 
 def _document(text: str) -> Any:
-    """A text that is a document as what it says: engines differ in the order of keys."""
+    """Parse a JSON document: engines differ in the order of keys."""
     try:
         return json.loads(text) if text[:1] in ("{", "[") else text
     except ValueError:
@@ -156,8 +156,8 @@ def _iso(value: Any) -> str:
     return format(value, "f") if isinstance(value, Decimal) else value.isoformat()
 
 
-def shown_sql(column: str, to: str | None) -> str:
-    """SQL for a column as text that `from_sql` reads."""
+def comparable_sql(column: str, to: str | None) -> str:
+    """Return the SQL for a column as a text that `from_sql` reads."""
     match to:
         case "timestamp":
             return f"CAST(unix_micros({column}) AS STRING)"
@@ -168,7 +168,7 @@ def shown_sql(column: str, to: str | None) -> str:
 
 
 def from_sql(text: str, to: str | None) -> Any:
-    """What `shown` would have made of it."""
+    """Return the comparable form of a text from SQL, like that of `comparable`."""
     match to:
         case "timestamp" | "bigint":
             return int(text)

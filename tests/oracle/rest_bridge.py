@@ -1,4 +1,4 @@
-"""Runs configurations of REST sources in dlt, against a server of its own."""
+"""Configurations of REST sources run by dlt against a local server."""
 
 from __future__ import annotations
 

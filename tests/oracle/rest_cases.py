@@ -1,4 +1,4 @@
-"""Configurations of REST sources, as dlt's users write them. Knows neither dlt nor penstock."""
+"""Configurations of REST sources, as users of dlt write them; imports neither dlt nor penstock."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CURSOR: dict[str, Any] = {"cursor_path": "updated_at", "initial_value": "2026-01
 
 
 def cases(api: Api) -> dict[str, Any]:
-    """By name, what is run one after the other in one pipeline."""
+    """Return by name the configurations that run one after another in one pipeline."""
     return {
         "names-alone": lambda: one(api, "single", "header", "link"),
         "json-link": lambda: paged(api, "link", {"type": "json_link", "next_url_path": "links.next"}),

@@ -1,4 +1,4 @@
-"""Plays a configuration against a server, with one tool or the other. Knows neither."""
+"""A configuration run against a server by either tool; imports neither dlt nor penstock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def play(
     name: str, source: Callable[..., Any], extracting: Any, cases: Callable[[Api], Any]
 ) -> dict[str, Any]:
-    """What was extracted, and what was asked for."""
+    """Return the extracted data and the requests of the server."""
     with Api() as api:
         for config in cases(api)[name]():
             declared: list[Any] = []

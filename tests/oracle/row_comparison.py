@@ -1,4 +1,4 @@
-"""Compares rows of ours with rows of dlt, cell by cell: equal, or different in a way that has a name."""
+"""Comparison of rows of penstock and dlt, cell by cell: equal, or a named difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from tests.oracle.reference_rows import shown
+from tests.oracle.reference_rows import comparable
 
 from penstock.schema.convert import fits_decimal
 
@@ -35,7 +35,7 @@ CHANGED = {
     "decimal": "digits-into-decimal",
     "wei": "digits-into-decimal",
 }
-"""What dlt did to a value, by the type of the column that has taken it."""
+"""The change that dlt made to a value, by the type of its column."""
 NO_NUMBERS = ("nan", math.inf, -math.inf)
 NUMBERS = ("bigint", "double", "decimal", "wei")
 _VARIANT = re.compile(r"__v_(text|double|bool|timestamp|bigint|binary|json|decimal|date|time|wei)$")
@@ -45,20 +45,20 @@ Tables = dict[str, list[dict[str, Any]]]
 
 @dataclass
 class Compared:
-    """What came of one batch."""
+    """The result of one batch."""
 
     cells: Counter[str] = field(default_factory=Counter)
-    """How many cells were equal, or differ and why."""
+    """Counts of equal cells, and of different ones by reason."""
     wrong: list[Any] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
-        """`equal`, or the names of what differs."""
+        """`equal`, or the names of the differences."""
         return "WRONG" if self.wrong else "+".join(sorted(set(self.cells) - {"equal"})) or "equal"
 
 
 def value(coded: Any) -> Any:
-    """Read what the bridge wrote."""
+    """Decode a value of the bridge."""
     match coded:
         case {"$": kind, "v": text}:
             return READERS[kind](text)
@@ -71,7 +71,7 @@ def value(coded: Any) -> Any:
 
 
 def linked(tables: Tables) -> Tables:
-    """The same rows with the number of a row in place of its id: ids themselves are not the same."""
+    """Return the rows with the number of a row instead of its id: ids differ between the tools."""
     numbers = {row["_dlt_id"]: number for rows in tables.values() for number, row in enumerate(rows)}
     return {
         name: [
@@ -83,7 +83,7 @@ def linked(tables: Tables) -> Tables:
 
 
 def theirs(answer: Mapping[str, Any]) -> Tables:
-    """The rows that dlt made, as `carried_out` shows them."""
+    """Return the rows of dlt in the format of `reference_tables`."""
     return {
         name: [
             {
@@ -99,14 +99,14 @@ def theirs(answer: Mapping[str, Any]) -> Tables:
 
 def _shown(found: Any, to: str) -> Any:
     try:
-        return shown(found, to)
+        return comparable(found, to)
     except (TypeError, AttributeError):
-        # Where two keys meet in one name, dlt may leave a value in a column of another type.
+        # If two keys have one name, dlt may store a value in a column of another type.
         return found
 
 
 def types_of(answer: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """The types of columns that dlt decided."""
+    """Return the types of the columns of dlt."""
     return {
         name: {column: facts.get("data_type") for column, facts in table["columns"]}
         for name, table in answer["tables"].items()
@@ -114,7 +114,7 @@ def types_of(answer: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 class Comparison:
-    """Compares the batches of one case, with the names that two keys met in so far."""
+    """The comparison of the batches of one case, with the names that two keys share so far."""
 
     def __init__(self) -> None:
         self.met: dict[str, str] = {}
@@ -158,7 +158,7 @@ class Comparison:
             why = "equal" if one == other else TWO_KEYS if base in meeting else None
             why = why or _difference(one, other, own_types, types)
             if why is None and list(one.values()) == list(other.values()):
-                # Since a value was kept beside, variants have other types, and so other names.
+                # After a value was stored in a variant, variants have other types, and so other names.
                 why = self.changed.get((table, base))
             if why is None:
                 compared.wrong.append((base, one, other))
@@ -167,7 +167,7 @@ class Comparison:
                 compared.cells[why] += 1
 
     def _base(self, column: str) -> str:
-        """The column without what says that it is a variant, or had to give way to another."""
+        """Return the name of a column without the suffix of a variant or of a collision."""
         while (shorter := _VARIANT.sub("", self.met.get(column, column))) != column:
             column = shorter
         return column
@@ -176,7 +176,7 @@ class Comparison:
 def _difference(
     ours: Mapping[str, Any], others: Mapping[str, Any], own_types: Mapping[str, str], types: Mapping[str, str]
 ) -> str | None:
-    """The name of an intended difference: dlt changed a value that ours keeps beside, and really so."""
+    """Return the name of an intended difference: dlt changed a value that penstock keeps in a variant."""
     if not others and all(one in NO_NUMBERS for one in ours.values()):
         return "not-a-number"
     if len(ours) != 1 or len(others) != 1:
@@ -191,7 +191,7 @@ def _difference(
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether nothing was lost: numbers are compared as numbers, whatever their types."""
+    """Return whether two values are equal: numbers are compared as numbers, whatever their types."""
     if isinstance(other, bool):
         return bool(one == other)
     try:
@@ -201,7 +201,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _holds(column: str, found: Any) -> bool:
-    """Whether a column of this type can hold what dlt has put there: it fails, or rounds, when it loads."""
+    """Return whether a column of this type can store the value of dlt, which may fail or round later."""
     match column:
         case "bigint":
             return bool(-(2**63) <= found < 2**63)

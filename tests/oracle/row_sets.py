@@ -1,4 +1,4 @@
-"""Three thousand cases of three batches each: rows of every shape, and the schema they meet."""
+"""Three thousand cases of three batches each: rows of every shape, and a stored schema."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TYPES = ("text", "double", "bool", "timestamp", "bigint", "binary", "json", "de
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A schema, and rows that come in batches."""
+    """A schema, and batches of rows."""
 
     number: int
     keys: frozenset[str]
@@ -40,7 +40,7 @@ class Case:
     batches: tuple[tuple[Any, ...], ...]
 
     def coded(self) -> dict[str, Any]:
-        """For the bridge: JSON, with a mark where it has no type."""
+        """Return the case as JSON for the bridge, with marks for types that JSON lacks."""
         return {
             "document": self.document,
             "batches": [[code(row) for row in batch] for batch in self.batches],
@@ -48,7 +48,7 @@ class Case:
 
 
 def rowset(number: int) -> Case:
-    """Make the case of this number, which is always the same."""
+    """Return the case of this number, which is deterministic."""
     random = Random(number)
     depth = random.choice((0, 1, 1, 2, 3))
     keys = random.sample(_KEYS, random.randint(2, 6))

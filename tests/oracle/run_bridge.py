@@ -1,4 +1,4 @@
-"""Plays scenarios with dlt on DuckDB. Runs in a Python that has dlt, and knows nothing of penstock."""
+"""Scenarios played with dlt on DuckDB; a program for a Python that has dlt and no penstock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRIT
 import dlt
 import duckdb
 
-# The program that both tools play, from this folder; the interpreter was told not to look here.
+# Both tools use this module of this folder; the interpreter was started without the folder on its path.
 sys.path.append(str(Path(__file__).parent))
 from scenario_runner import NAME, play  # type: ignore[import-not-found]  # mypy finds it by its whole name
 
@@ -30,12 +30,12 @@ class DuckLake:
         self._file = folder / "tables.duckdb"
 
     def pipeline(self, dataset: str, *, knows_destination: bool = True) -> Any:
-        """A pipeline as a new process makes it."""
+        """Return a pipeline as a new process creates it."""
         said = {"destination": dlt.destinations.duckdb(str(self._file))} if knows_destination else {}
         return dlt.pipeline(NAME, pipelines_dir=str(self.folder), dataset_name=dataset, **said)
 
     def content(self, dataset: str) -> dict[str, Any]:
-        """The tables with their rows, and the number of complete loads."""
+        """Return the tables with their rows, and the number of complete loads."""
         with duckdb.connect(str(self._file)) as connection:
             connection.execute("SET TimeZone = 'UTC'")
             found = connection.execute(
@@ -50,11 +50,11 @@ class DuckLake:
             return {"loads": loads, "tables": {name: _rows(connection, dataset, name) for name in own}}
 
     def spoil(self, dataset: str, table: str) -> None:
-        """Put a table with one row there, by hand, that takes no numbers for ids."""
+        """Replace a table by hand with one row and a text column for ids."""
         self._put(dataset, table, "STRUCT(a INTEGER)", "INSERT INTO {} VALUES ({{'a': 7}}, 7, 'by', 'hand')")
 
     def mend(self, dataset: str, table: str) -> None:
-        """Put an empty table there that takes them."""
+        """Replace a table by hand with an empty one and a number column for ids."""
         self._put(dataset, table, "BIGINT")
 
     def _put(self, dataset: str, table: str, kind: str, *then: str) -> None:
@@ -79,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 
 def scenarios(question: dict[str, Any]) -> dict[str, Any]:
-    """What each of them came to."""
+    """Return the outcome of each scenario."""
     found = {}
     for name, scenario in question["scenarios"].items():
         with tempfile.TemporaryDirectory() as folder:

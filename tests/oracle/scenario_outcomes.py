@@ -1,4 +1,4 @@
-"""What scenarios come to with dlt, and where ours end otherwise on purpose."""
+"""Outcomes of scenarios with dlt, and the intended differences of penstock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Note = dict[str, Any]
 
 BRIDGE = Path(__file__).parent / "run_bridge.py"
 ERRORS = {"LoadClientJobTerminalRetry": "LoadClientJobFailed", "ResourceExtractionError": "ResourceFailed"}
-"""What those of dlt's errors are called here that have another name."""
+"""Errors of dlt that have another name in penstock."""
 
 WAITING = "pending-and-new-data"
 OUTLIVES = "packages-outlive-the-machine"
@@ -32,18 +32,18 @@ NOTHING = "nothing-in-a-first-run"
 ASIDE = "rows-put-aside"
 ELSEWHERE = "the-state-of-another-dataset"
 DIFFERENCES = (WAITING, OUTLIVES, DROP, GONE, INSIDE, FIRST, NOTHING, ASIDE, ELSEWHERE)
-"""The intended differences, by the names that the documentation has for them."""
+"""The intended differences, by their names in the documentation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Where a scenario goes another way here."""
+    """The expected difference of a scenario."""
 
     names: tuple[str, ...]
     steps: Mapping[int, Note] = field(default_factory=dict)
-    """What is noted of some steps instead."""
+    """The notes of some steps that replace those of dlt."""
     ends_as: str | None = None
-    """The scenario that ends so with dlt; None where the end is the same."""
+    """The scenario that has this end with dlt; None if the end is the same."""
 
 
 def _note(*, loads: int | None = None, waits: bool = False, first: bool = False) -> Note:
@@ -52,7 +52,7 @@ def _note(*, loads: int | None = None, waits: bool = False, first: bool = False)
 
 
 def _waited(word: str, *names: str, steps: Mapping[int, Note] | None = None) -> Difference:
-    """The package that waited is loaded, and the data that came after it too."""
+    """Return the difference of a run that loads the pending package and then the new data."""
     return Difference(names=names, steps=steps or {2: _note(loads=2)}, ends_as=f"pending-finished/{word}")
 
 
@@ -98,7 +98,7 @@ DIFFERENT: dict[str, Difference] = {
 
 
 def asked(names: Collection[str] | None = None) -> dict[str, Outcome]:
-    """Ask dlt, about all scenarios if none is named."""
+    """Return the outcomes of dlt for the named scenarios, or for all."""
     every = {**scenarios(), **scenarios(WITHOUT_DIFFERENCES)}
     wanted = {name: one for name, one in every.items() if names is None or name in names}
     answers = ask("scenarios", bridge=BRIDGE, scenarios=wanted)
@@ -106,7 +106,7 @@ def asked(names: Collection[str] | None = None) -> dict[str, Outcome]:
 
 
 def comparable(played: Outcome) -> Outcome:
-    """What there is to compare: nested rows stand in those that they belong to, and ids are left out."""
+    """Return the comparable outcome: nested rows within their parents, without ids."""
     datasets = {
         name: {
             "loads": found["loads"],
@@ -128,7 +128,7 @@ def _chain(tables: Mapping[str, Any], root: str) -> dict[str, Any]:
 
 
 def theirs(name: str, answers: Mapping[str, Outcome]) -> Outcome:
-    """What dlt made of a scenario, with our names for its errors."""
+    """Return the outcome of dlt, with penstock's names for its errors."""
     found = answers[name]
     return {**found, "steps": [_renamed(note) for note in found["steps"]]}
 
@@ -141,7 +141,7 @@ def _renamed(note: Note) -> Note:
 
 
 def expected(name: str, answers: Mapping[str, Outcome]) -> Outcome:
-    """What a scenario must come to here: what it does with dlt, but for the differences that have names."""
+    """Return the expected outcome of penstock: that of dlt with the named differences."""
     found = theirs(name, answers)
     difference = DIFFERENT.get(name)
     if difference is None:

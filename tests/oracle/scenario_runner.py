@@ -1,6 +1,6 @@
-"""Plays a scenario with dlt or with penstock: one program, for whichever of them is the tool.
+"""Scenarios played with dlt or penstock by one program.
 
-It is imported by the Python of dlt too, so it knows neither.
+The Python of dlt imports it too, so it imports neither tool.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Lake(Protocol):
-    """What only one of the tools can do."""
+    """The operations that differ between the tools."""
 
     @property
     def tool(self) -> Any:
@@ -27,24 +27,24 @@ class Lake(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where working folders are."""
+        """The folder of the working folders."""
 
     def pipeline(self, dataset: str, *, knows_destination: bool = True) -> Any:
-        """A pipeline as a new process makes it."""
+        """Return a pipeline as a new process creates it."""
 
     def content(self, dataset: str) -> dict[str, Any]:
-        """The tables of users with their rows, and the number of complete loads."""
+        """Return the user tables with their rows, and the number of complete loads."""
 
     def spoil(self, dataset: str, table: str) -> None:
-        """Put a table with one row there, by hand, that takes no numbers for ids."""
+        """Replace a table by hand with one row and a text column for ids."""
 
     def mend(self, dataset: str, table: str) -> None:
-        """Put an empty table there that takes them."""
+        """Replace a table by hand with an empty one and a number column for ids."""
 
 
 def play(lake: Lake, scenario: dict[str, Any]) -> dict[str, Any]:
-    """What each step came to, and what is there in the end."""
-    notes = [_noted(lake, step) for step in scenario["steps"]]
+    """Play a scenario; return the note of each step, and the content at the end."""
+    notes = [_play_step(lake, step) for step in scenario["steps"]]
     datasets = sorted({_dataset(step) for step in scenario["steps"]})
     state = lake.pipeline(_dataset(scenario["steps"][-1])).state.get("sources", {})
     return {
@@ -54,8 +54,8 @@ def play(lake: Lake, scenario: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _noted(lake: Lake, step: Step) -> dict[str, Any]:
-    """Each step is a process of its own; what it does outside of the tool is not noted."""
+def _play_step(lake: Lake, step: Step) -> dict[str, Any]:
+    """Play one step with a new pipeline; steps outside of the tool have an empty note."""
     match step["do"]:
         case "wipe":
             shutil.rmtree(lake.folder / NAME, ignore_errors=True)
@@ -64,17 +64,17 @@ def _noted(lake: Lake, step: Step) -> dict[str, Any]:
         case "mend":
             lake.mend(_dataset(step), step["table"])
         case _:
-            return _called(lake, step)
+            return _call_and_note(lake, step)
     return {}
 
 
-def _called(lake: Lake, step: Step) -> dict[str, Any]:
+def _call_and_note(lake: Lake, step: Step) -> dict[str, Any]:
     pipeline = lake.pipeline(_dataset(step), knows_destination=not step.get("apart"))
     note: dict[str, Any] = {}
     try:
         info = _call(lake.tool, pipeline, step)
     except Exception as error:
-        # Many steps are to fail; where that was not the plan, this is shown with the test that fails.
+        # Many steps must fail; an unexpected error is shown with the failed test.
         _LOG.warning("%s failed", step["do"], exc_info=True)
         note["error"] = [getattr(error, "step", ""), _fault(error)]
     else:
@@ -84,7 +84,7 @@ def _called(lake: Lake, step: Step) -> dict[str, Any]:
 
 
 def _fault(error: Exception) -> str:
-    """What a step failed with; of a job that is normalized dlt tells that, and below it why."""
+    """Return the name of the error of a step; for a normalize job of dlt, of its cause."""
     found = getattr(error, "exception", error)
     why = found.__cause__ if type(found).__name__ == "NormalizeJobFailed" else None
     return type(why or found).__name__
@@ -138,7 +138,7 @@ def _dataset(step: Step) -> str:
 
 
 def _without_empty(found: Any) -> Any:
-    """A state without what was only asked for. Hashes are kept in a set, whose order says nothing."""
+    """Return a state without empty entries, which reading creates. Hashes of a set are sorted."""
     if not isinstance(found, dict):
         return found
     kept = {key: _without_empty(one) for key, one in found.items() if key != "unique_hashes"}

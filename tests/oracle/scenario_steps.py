@@ -1,4 +1,4 @@
-"""The loads and the steps that scenarios are made of, as plain data."""
+"""Loads and steps of scenarios, as plain data."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NEW_TABLE: Rows = [{"id": 5, "price": 1, "gifts": ["card"]}, {"id": 6, "price": 
 OTHER_TYPE: Rows = [{"id": 5, "price": "a lot"}, {"id": 6, "price": 2}]
 EARLY: Rows = [{"id": number, "at": number} for number in (1, 2, 3)]
 LATE: Rows = [{"id": number, "at": min(number, 4)} for number in (2, 3, 4, 5)]
-"""Two rows have the last value; the first two were there before."""
+"""Two rows have the last value; the first two are in `EARLY`."""
 WIDE: Rows = [*LAST, {"id": 4, "price": 3_000_000_000}]
 INT: dict[str, Any] = {"columns": {"price": {"data_type": "bigint", "precision": 32}}}
 
 
 class Orders:
-    """The resource of a scenario, load by load; versions of rows get a moment for each load."""
+    """The resource of a scenario, load by load; versions of rows get a timestamp for each load."""
 
     def __init__(self, word: str, **said: Any) -> None:
-        """`word` is the disposition, or the strategy of a merge."""
+        """Create the resource; `word` is the disposition, or the strategy of a merge."""
         self._word, self._said, self._numbers = word, said, count(1)
 
     def __call__(self, rows: Rows, hints: dict[str, Any] | None = None, **said: Any) -> Resource:
@@ -52,15 +52,15 @@ class Orders:
 
 
 def buyers() -> Resource:
-    """Another resource of the same source."""
+    """Return another resource of the same source."""
     return {"name": "buyers", "rows": [{"id": 9, "name": "Ada"}], "hints": {}}
 
 
 def step(do: str, *resources: Resource, **said: Any) -> Step:
-    """What is done, with which resources."""
+    """Return a step with its resources."""
     return {"do": do, **({"resources": list(resources)} if resources else {}), **said}
 
 
 def run(*resources: Resource, **said: Any) -> Step:
-    """A whole run; without resources it finishes what waits."""
+    """Return a run; without resources it finishes pending packages."""
     return step("run", *resources, **said)

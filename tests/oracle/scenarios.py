@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Scenario = dict[str, Any]
 Steps = Callable[[str], "list[Step]"]
-"""Gives the steps for a disposition, or for a strategy of merging."""
+"""A function from a disposition, or a merge strategy, to steps."""
 
 DISPOSITIONS = ("append", "replace", *STRATEGIES)
 MOST = ("append", "replace", "delete-insert", "upsert", "scd2")
@@ -41,11 +41,11 @@ MODES = {
     "drop_data": MOST,
 }
 SHORT = 2
-"""Loads of a scenario that is among the few."""
+"""The most loads of a short scenario."""
 
 
 def loads(*rows: Rows, **said: Any) -> Steps:
-    """Runs, one after the other."""
+    """Return runs one after another."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, **said)
@@ -55,7 +55,7 @@ def loads(*rows: Rows, **said: Any) -> Steps:
 
 
 def between(*others: Step, first: Rows = ONE, then: Rows = TWO, **said: Any) -> Steps:
-    """Something happens between two runs."""
+    """Return two runs with other steps between them."""
 
     def steps(word: str) -> list[Step]:
         before, after = loads(first, then, **said)(word)
@@ -65,7 +65,7 @@ def between(*others: Step, first: Rows = ONE, then: Rows = TWO, **said: Any) -> 
 
 
 def raising(*, first: Rows = ONE, then: Rows = TWO, at: int = 1, **said: Any) -> Steps:
-    """The second run raises in the middle of its rows, and comes again."""
+    """Return a second run that raises between its rows, and is repeated."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, **said)
@@ -80,7 +80,7 @@ def raising_first(word: str) -> list[Step]:
 
 
 def pending(*others: Step, **said: Any) -> Steps:
-    """A package waits when the next run brings data; something happens before that."""
+    """Return a run with new data after a pending package and other steps."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, counts=True)
@@ -101,7 +101,7 @@ def stepwise(word: str) -> list[Step]:
 
 
 def refreshed(mode: str, rows: Rows = THREE, **said: Any) -> Steps:
-    """One of two resources begins anew."""
+    """Return a refresh of one of two resources."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, counts=bool(rows))
@@ -111,7 +111,7 @@ def refreshed(mode: str, rows: Rows = THREE, **said: Any) -> Steps:
 
 
 def contract(entity: str, mode: str, rows: Rows) -> Steps:
-    """The second run is bound by a contract; what is frozen is given up when it has failed twice."""
+    """Return a second run with a contract; a frozen load is dropped after two failures."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, counts=True)
@@ -125,7 +125,7 @@ def contract(entity: str, mode: str, rows: Rows) -> Steps:
 
 
 def two_datasets(*others: Step) -> Steps:
-    """The other dataset has seen more loads when the first one is loaded again."""
+    """Return loads of another dataset between two loads of the first one."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, cursor="at")
@@ -161,7 +161,7 @@ def deleted_pending(word: str) -> list[Step]:
 
 
 def spoiled(*then: str) -> Steps:
-    """A load that cannot be done for what stands in its way, and what is done about it."""
+    """Return a load that an incompatible table blocks, and the steps that follow."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, counts=True)
@@ -178,7 +178,7 @@ def spoiled(*then: str) -> Steps:
 
 
 def wide(rows: Rows) -> Steps:
-    """A column that is declared narrower than some of what comes."""
+    """Return loads with values that are wider than their declared column."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word)
@@ -188,7 +188,7 @@ def wide(rows: Rows) -> Steps:
 
 
 def without_key(*before: Step) -> Steps:
-    """A merge that needs a key and has none."""
+    """Return a merge that needs a key and has none."""
 
     def steps(word: str) -> list[Step]:
         return [*before, run(Orders(word)(PLAIN, {"primary_key": None})), run()]
@@ -254,11 +254,11 @@ WITHOUT_DIFFERENCES: tuple[Family, ...] = (
     ("as-too-wide", "", wide(LAST), ("append",)),
     ("as-keyless", "", loads(PLAIN, [{"id": 3}]), ("upsert",)),
 )
-"""What dlt is asked beside that: scenarios that end with it as others shall end here."""
+"""Extra scenarios for dlt, whose end with dlt is the expected end of others with penstock."""
 
 
 def scenarios(families: tuple[Family, ...] = FAMILIES) -> dict[str, Scenario]:
-    """All of them by name, the same each time."""
+    """Return all scenarios by name; deterministic."""
     return {
         f"{name}/{word}": {"kind": kind, "disposition": word, "steps": steps(word)}
         for name, kind, steps, words in families
@@ -267,7 +267,7 @@ def scenarios(families: tuple[Family, ...] = FAMILIES) -> dict[str, Scenario]:
 
 
 def few(seed: int) -> list[str]:
-    """One short scenario of each kind."""
+    """Return one short scenario of each family."""
     chance = random.Random(seed)
     kinds: dict[str, list[str]] = {}
     for name, one in scenarios().items():
@@ -277,5 +277,5 @@ def few(seed: int) -> list[str]:
 
 
 def number_of_loads(scenario: Scenario) -> int:
-    """How often rows may go to the destination."""
+    """Return the most loads of a scenario."""
     return sum(one["do"] in {"run", "load"} for one in scenario["steps"])

@@ -1,4 +1,4 @@
-"""A schema as penstock makes it, with something of everything in it."""
+"""A schema document of penstock with every feature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.schema import Schema, export_schema
 
 
 def document() -> dict[str, Any]:
-    """A root with keys and hints, a nested table, a reference, odd texts, and a contract."""
+    """Return a root with keys and hints, a nested table, a reference, unusual texts, and a contract."""
     schema = Schema("shop")
     schema.set_schema_contract({"tables": "evolve", "columns": "freeze"})
     schema.update_table(
@@ -50,7 +50,7 @@ def document() -> dict[str, Any]:
 
 
 def import_steps() -> list[tuple[str, Any]]:
-    """A file is imported, the stored schema changes, the file stays, the file changes, the file stays."""
+    """Return changes of the import file and of the stored schema in turns."""
     first = Schema.from_dict(document())
     second = Schema.from_dict(document())
     second.update_table({"name": "orders", "columns": {"note": {"name": "note", "data_type": "text"}}})

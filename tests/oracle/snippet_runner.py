@@ -1,4 +1,4 @@
-"""Runs the snippets under penstock: the import is another one, and nothing else."""
+"""Snippets run with penstock instead of dlt: only the import is replaced."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NAME = "oracle"
 
 
 def ours(name: str, folder: Path) -> list[dict[str, Any]]:
-    """What penstock makes of a snippet: for each thing that it extracts, rows, tables and state."""
+    """Return the result of a snippet: rows, tables and state of each extraction."""
     before = dict(os.environ)
     extracting = Extracting(folder)
     try:
@@ -62,7 +62,7 @@ def _module(name: str, folder: Path) -> ModuleType:
 
 
 class Extracting:
-    """Extracts what a snippet hands over, and notes what came of it."""
+    """A recorder of the extractions of a snippet and of their results."""
 
     def __init__(self, folder: Path) -> None:
         self._packages = Packages.at(str(folder / "packages"))
@@ -84,7 +84,7 @@ class Extracting:
         self.notes.append({**note, "state": coded(from_typed(self._state))})
 
     def declaring(self, declare: Callable[[], Any]) -> None:
-        """Note what a declaration that is refused raises."""
+        """Record the error of a refused declaration."""
         try:
             declare()
         except penstock.PenstockError as error:
@@ -93,7 +93,7 @@ class Extracting:
     def _note(self, note: dict[str, Any], flow: Flow, state: dict[str, Any]) -> None:
         package = self._packages.package(create_load_id())
         name = flow.name or self._default or NAME
-        # As a pipeline does: the first schema is the one for data that comes without a source.
+        # Like a pipeline: the first schema is the one of data without a source.
         self._default = self._default or name
         done = extract(
             flow,
@@ -125,7 +125,7 @@ def _rows(package: Package, done: ExtractResult) -> dict[str, list[Any]]:
 
 
 def coded(plain: Any) -> Any:
-    """Values that JSON has no type for, as the bridge writes them; moments are told in UTC."""
+    """Encode values that JSON has no type for, like the bridge; timestamps are in UTC."""
     match plain:
         case dict():
             return {key: coded(one) for key, one in plain.items()}

@@ -1,4 +1,4 @@
-"""The lookup of settings, asked of dlt and of us: the same places and the same values."""
+"""The lookup of settings is that of dlt: the same places and the same values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def asked(name: str) -> Any:
 
 
 def outcome(function: Callable[[], Any]) -> Any:
-    """The value, or the error that dlt would name."""
+    """Return the value, or the error that dlt would raise."""
     try:
         return ours.said(function())
     except tuple(ERRORS.values()) as error:
@@ -87,7 +87,7 @@ def test_the_lookup_table_has_the_documented_number_of_places() -> None:
 
 
 def assert_equal_to_dlt(pairs: Iterable[tuple[str, Any, Any]]) -> None:
-    """Fail with every question whose answer here differs from that of dlt."""
+    """Fail with every case whose result differs from that of dlt."""
     assert_no_offenders(
         (f"{question}: {our!r}, dlt {theirs!r}" for question, our, theirs in pairs if our != theirs),
         "return what dlt returns",

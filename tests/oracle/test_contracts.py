@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.oracle.contract_cases import COUNT, ContractCase, contract_case
-from tests.oracle.discarded_rows import row_counts, settled
+from tests.oracle.discarded_rows import decide_with_discards, row_counts
 from tests.oracle.oracle_client import ask, needs_dlt, vector
 from tests.oracle.test_rows import digest, shape
 
@@ -23,7 +23,7 @@ FACTS = ("table_name", "column_name", "schema_entity", "contract_mode")
 
 
 def prepared(case: ContractCase) -> StoredSchema:
-    """The schema as extract leaves it: the root table is declared, and its first run may add columns."""
+    """Return the schema after extract: the root table is declared, and its first run may add columns."""
     schema = Schema("oracle")
     schema.set_schema_contract(case.schema)
     return schema.stored
@@ -40,7 +40,7 @@ def outcomes(case: ContractCase) -> list[dict[str, Any]]:
     stored = prepared(case)
     found: list[dict[str, Any]] = []
     for batch in case.batches:
-        decision, kept, first = settled(
+        decision, kept, first = decide_with_discards(
             declared(stored, case), "t", list(batch), InferenceOptions(contract=case.run)
         )
         try:
@@ -50,7 +50,7 @@ def outcomes(case: ContractCase) -> list[dict[str, Any]]:
             found.append({"error": [facts[name] for name in FACTS]})
             break
         if () not in first.tables:
-            # A root that is refused is not declared either.
+            # A refused root is not declared either.
             decision = first = replace(first, schema=stored)
         stored = decision.schema
         found.append({"tables": shape(decision), "rows": row_counts(kept, decision), "first": shape(first)})
@@ -58,7 +58,7 @@ def outcomes(case: ContractCase) -> list[dict[str, Any]]:
 
 
 def compared(answers: list[dict[str, Any]]) -> list[Any]:
-    """What there is to compare: tables, rows that arrived, and what stopped it."""
+    """Return the comparable outcome: tables, loaded rows, and the error."""
     return [
         answer["error"]
         if "error" in answer
@@ -68,7 +68,7 @@ def compared(answers: list[dict[str, Any]]) -> list[Any]:
 
 
 def has_nested_first_run(case: ContractCase) -> bool:
-    """Whether a list that is new in a batch has elements with different keys."""
+    """Return whether a new list of a batch has elements with different keys."""
     known: set[str] = set()
     for batch in case.batches:
         keys: dict[str, set[tuple[str, ...]]] = {}
@@ -83,7 +83,7 @@ def has_nested_first_run(case: ContractCase) -> bool:
 
 
 def has_null_after_value(case: ContractCase) -> bool:
-    """Whether a key that is new in a batch comes with a value first and with a null later."""
+    """Return whether a new key of a batch has a value first and a null later."""
     known: set[str] = set()
     for batch in case.batches:
         given: set[str] = set()
@@ -114,7 +114,7 @@ def answers() -> Iterator[tuple[ContractCase, list[dict[str, Any]]]]:
 
 
 def recorded(case: ContractCase, theirs: list[dict[str, Any]]) -> list[str]:
-    """What is kept of an answer: the verdict and the digest."""
+    """Return the recorded part of an answer: the verdict and the digest."""
     return [verdict(case, theirs), digest(compared(theirs))]
 
 

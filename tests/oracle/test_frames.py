@@ -1,11 +1,11 @@
-"""Every type of Arrow comes to the column and values that dlt makes of it, but for differences by name."""
+"""Every Arrow type gets the column and values of dlt, except for named differences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from tests.oracle.frame_cases import CASES, asked, ours
+from tests.oracle.frame_cases import CASES, dlt_results, penstock_result
 from tests.oracle.oracle_client import BRIDGE, needs_dlt, vector
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def _columns(note: Note, change: Callable[[dict[str, Any]], dict[str, Any]]) -> 
 
 
 def nested_values_become_tables(note: Note) -> Note:
-    """A struct is columns of its row, and a list is a table; dlt has one json column."""
+    """Return whether it is nested: columns or a table in penstock, one json column in dlt."""
     columns, rows = {}, []
     for row in note["rows"]:
         for name, value in row.items():
@@ -30,24 +30,24 @@ def nested_values_become_tables(note: Note) -> Note:
 
 
 def widths_are_not_kept(note: Note) -> Note:
-    """Only the digits of decimals are facts of a column."""
+    """Return whether only precision differs: penstock stores it for decimals alone."""
     return _columns(note, lambda column: {"data_type": column["data_type"]})
 
 
 def whole_past_63_bits(note: Note) -> Note:
-    """A decimal holds them."""
+    """Return whether a decimal stores the values."""
     change = {"data_type": "decimal", "precision": 20, "scale": 0}
     rows = [{key: value and str(value) for key, value in row.items()} for row in note["rows"]]
     return {"columns": dict.fromkeys(note["columns"], change), "rows": rows}
 
 
 def digits_past_38(note: Note) -> Note:
-    """What has fewer digits is kept in 38."""
+    """Return whether a decimal of fewer digits is stored with 38."""
     return _columns(note, lambda column: {**column, "precision": 38})
 
 
 def durations_are_numbers(note: Note) -> Note:
-    """dlt refuses them."""
+    """Return whether dlt refuses the values."""
     assert note == {"error": "UnsupportedArrowTypeException"}
     return {
         "columns": {"durations": {"data_type": "bigint"}},
@@ -68,7 +68,7 @@ DIFFERENCES: Final[dict[str, tuple[Callable[[Note], Note], tuple[str, ...]]]] = 
     "digits-past-38": (digits_past_38, ("decimals_50",)),
     "durations-are-numbers": (durations_are_numbers, ("durations",)),
 }
-"""All differences, by the names that the documentation has, and the frames that have them."""
+"""All differences by their names in the documentation, and their frames."""
 
 EXCUSES: Final[dict[str, Callable[[Note], Note]]] = {
     name: excuse for excuse, names in DIFFERENCES.values() for name in names
@@ -79,12 +79,12 @@ EXCUSES: Final[dict[str, Callable[[Note], Note]]] = {
 def test_a_frame_gets_the_columns_and_values_of_dlt(name: str) -> None:
     theirs: Note = vector("frames.json")[name]
 
-    assert ours(CASES[name]) == (EXCUSES[name](theirs) if name in EXCUSES else theirs)
+    assert penstock_result(CASES[name]) == (EXCUSES[name](theirs) if name in EXCUSES else theirs)
 
 
 @pytest.mark.parametrize("name", EXCUSES)
 def test_every_listed_difference_exists(name: str) -> None:
-    assert ours(CASES[name]) != vector("frames.json")[name]
+    assert penstock_result(CASES[name]) != vector("frames.json")[name]
 
 
 def test_every_difference_is_explained() -> None:
@@ -95,4 +95,4 @@ def test_every_difference_is_explained() -> None:
 
 @needs_dlt
 def test_dlt_still_loads_frames_as_recorded() -> None:
-    assert asked() == vector("frames.json")
+    assert dlt_results() == vector("frames.json")

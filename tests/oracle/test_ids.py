@@ -1,4 +1,4 @@
-"""Rows that are merged have the ids that dlt gives them, so that either can go on with the other's table."""
+"""Ids of merged rows are those of dlt, so that each tool can continue the other's table."""
 
 from __future__ import annotations
 

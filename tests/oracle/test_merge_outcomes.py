@@ -1,4 +1,4 @@
-"""The histories that are compared on Delta: what is in them, and what is said of where ours differ."""
+"""The merge histories: their coverage, and the documentation of the differences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_histories_cover_everything_that_is_compared() -> None:
 
 
 def comes_again(one: dict[str, Any]) -> bool:
-    """Whether a row is in a load, is missing in a later one, and is in one after that."""
+    """Return whether a row is in a load, is missing in a later one, and is in one after that."""
     loads = [{repr(row) for row in load["rows"]} for load in one["loads"]]
     return any(
         row in first and row not in between and row in last

@@ -1,4 +1,4 @@
-"""Configurations of REST sources come to what dlt made of them: rows, tables, state, and requests."""
+"""Configurations of REST sources have the results of dlt: rows, tables, state, and requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MORE_EXACT: Final = {
     "a-bad-answer": "RequestRefused",
     "a-field-that-is-not-there": "ParentFieldMissing",
 }
-"""Errors that say more than that a resource failed."""
+"""Errors that are more specific than a failed resource."""
 
 
 def theirs_now() -> Any:
@@ -37,9 +37,9 @@ def theirs_now() -> Any:
 
 
 def compared(played: dict[str, Any]) -> dict[str, Any]:
-    """Rows in any order: resources take turns, in either, and the turns are not the same.
+    """Return a result with sorted rows: both tools interleave resources, in different orders.
 
-    So how much was asked for when something failed is not the same either.
+    So the requests before a failure differ too.
     """
     notes = [
         {**note, "rows": {table: sorted(rows, key=json.dumps) for table, rows in note["rows"].items()}}

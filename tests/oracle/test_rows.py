@@ -25,7 +25,7 @@ FAILURES = {
     "CannotCoerceColumnException": "a-value-that-its-variant-cannot-take",
     "OSError": "an-epoch-past-the-calendar",
 }
-"""Where dlt fails and the package with it, ours goes on: a row is refused, or a value gets a variant."""
+"""Cases in which dlt fails and penstock continues: a row is refused, or a value gets a variant."""
 
 
 UNCOMPARABLE = ("two-keys-one-name", "a-key-without-a-name")
@@ -56,7 +56,7 @@ def outcome(case: Case, *switched_off: str) -> list[Decision]:
 
 
 def verdict(case: Case, theirs: list[dict[str, Any]]) -> str:
-    """Say `equal`, or the name of the intended difference that explains the case; anything else is wrong."""
+    """Return `equal`, or the name of the intended difference that explains the case; fail otherwise."""
     plain = outcome(case)
     if case.keys & set(NAMELESS):
         return "a-key-without-a-name"
@@ -88,7 +88,7 @@ def answers(first: int, last: int) -> Iterator[tuple[Case, list[dict[str, Any]]]
 
 
 def recorded(case: Case, theirs: list[dict[str, Any]]) -> list[str]:
-    """What is kept of an answer: the verdict, and the digest where there is something to compare."""
+    """Return the recorded part of an answer: the verdict, and the digest of a comparable result."""
     said = verdict(case, theirs)
     compared = "error" not in theirs[-1] and said not in UNCOMPARABLE
     return [said, digest([answer["tables"] for answer in theirs])] if compared else [said]

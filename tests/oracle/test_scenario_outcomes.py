@@ -1,4 +1,4 @@
-"""The scenarios that are compared on Delta and Iceberg: what is in them, and what is said of differences."""
+"""The scenarios: their coverage, and the documentation of the differences."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_every_extra_scenario_is_the_expected_end_of_another_one() -> None:
 
 
 def stale_differences(name: str, answers: Mapping[str, Outcome]) -> Iterator[str]:
-    """Yield what is listed as different from dlt in a scenario and is not."""
+    """Yield listed differences of a scenario that do not exist."""
     wanted, recorded = expected(name, answers), theirs(name, answers)
     if len(wanted["steps"]) != len(ALL[name]["steps"]):
         yield f"{name}: {len(wanted['steps'])} steps are expected of {len(ALL[name]['steps'])}"

@@ -1,4 +1,4 @@
-"""State is written, hashed and read as dlt does it, values of all types."""
+"""State is written, hashed and read like that of dlt, with values of all types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATES: Final[list[dict[str, Any]]] = [
     {"sources": {"a": {"raw": {"$": "binary", "v": "00ff"}, "list": [1, None, True, 2.5, "é"]}}},
     {"_state_version": 3, "_version_hash": "x", "_state_engine_version": 4, "_local": {"b": 2}, "a": 1},
 ]
-"""Documents as the bridge takes them: what JSON lacks is `{"$": type, "v": text}`."""
+"""Documents in the format of the bridge: types that JSON lacks are `{"$": type, "v": text}`."""
 
 
 def plain(given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Not only the tables and columns of dlt, but its rows and values."""
+"""Rows and values are those of dlt, as tables and columns are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.corpus.hard_rows import HARD
 from tests.oracle.oracle_client import ask, needs_dlt, vector
-from tests.oracle.reference_rows import carried_out
+from tests.oracle.reference_rows import reference_tables
 from tests.oracle.row_comparison import Compared, Comparison, linked
 from tests.oracle.row_sets import COUNT as ALL_CASES
 from tests.oracle.row_sets import RECORDED, Case, rowset
@@ -35,7 +35,7 @@ HARD_DIFFERENCES = {
     "a column of the engine": "two-keys-one-name",
     "what is no number": "not-a-number",
 }
-"""Where ours differs, and why."""
+"""Intended differences with their reasons."""
 
 
 def hard_cases() -> dict[str, Case]:
@@ -58,7 +58,7 @@ def test_hard_rows_yield_the_rows_and_values_of_dlt() -> None:
 
 
 def outcomes(case: Case, answer: list[Any]) -> list[tuple[str, Any]]:
-    """For each batch that dlt got through, what came of comparing it; and where dlt failed, how."""
+    """Return the comparison of each batch that dlt completed, and the error of dlt."""
     found: list[tuple[str, Any]] = []
     comparison = Comparison()
     stored = Schema.from_dict(case.document).stored
@@ -68,7 +68,7 @@ def outcomes(case: Case, answer: list[Any]) -> list[tuple[str, Any]]:
             continue
         decision = decide(stored, "t", gather(batch))
         stored = decision.schema
-        compared = comparison.compare(carried_out(decision, batch), one, decision)
+        compared = comparison.compare(reference_tables(decision, batch), one, decision)
         said = compared.verdict
         if said == "WRONG" and case.keys & set(NAMELESS):
             said = NAMELESS_KEY
@@ -105,18 +105,18 @@ def test_row_sets_yield_the_rows_and_values_of_dlt() -> None:
 
 
 def digest(case: Case) -> str:
-    """What ours makes of the rows of a case, in a few characters."""
+    """Return a digest of penstock's rows of a case."""
     found = []
     stored = Schema.from_dict(case.document).stored
     for batch in case.batches:
         decision = decide(stored, "t", gather(batch))
         stored = decision.schema
-        found.append(linked(carried_out(decision, batch)))
+        found.append(linked(reference_tables(decision, batch)))
     return sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def recorded() -> dict[str, Any]:
-    """What is kept: that ours was compared with dlt and was right, and what it was."""
+    """Return the recorded part: the verdict of the comparison with dlt, and the digest."""
     cases = [rowset(number) for number in range(RECORDED)]
     return {"sets": [digest(case) for case in cases], "hard": {n: digest(c) for n, c in hard_cases().items()}}
 

@@ -1,4 +1,4 @@
-"""The intended differences in types, by name: switched off one by one, what is left must equal dlt."""
+"""The intended differences in types, by name: without them the types must equal those of dlt."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NUMBERS = ("bigint", "double", "decimal", "wei")
 
 
 def number_into_bool(kind: DataType, _: Any) -> set[DataType]:
-    """dlt takes any number but 0 for true; we keep what is neither 0 nor 1."""
+    """Return variants: dlt converts any number but 0 to true; penstock keeps numbers other than 0 and 1."""
     return {"bool"} if kind in NUMBERS else set()
 
 
 def moment_into_date(kind: DataType, value: Any) -> set[DataType]:
-    """dlt cuts the time of day off; we keep a moment that is not midnight."""
+    """Return variants: dlt drops the time of day; penstock keeps timestamps other than midnight."""
     if kind == "timestamp":
         return {"date"}
     with suppress(ValueError):
@@ -34,7 +34,7 @@ def moment_into_date(kind: DataType, value: Any) -> set[DataType]:
 
 
 def digits_into_double(kind: DataType, value: Any) -> set[DataType]:
-    """dlt rounds to the nearest double; we keep digits that a double does not have."""
+    """Return variants: dlt rounds to the nearest double; penstock keeps more digits than a double has."""
     if kind in ("bigint", "decimal", "wei"):
         return {"double"}
     if kind == "text":
@@ -45,7 +45,7 @@ def digits_into_double(kind: DataType, value: Any) -> set[DataType]:
 
 
 def whole_past_64_bits(kind: DataType, value: Any) -> set[DataType]:
-    """dlt takes whole numbers of any size into bigint, and the load fails; we keep them beside."""
+    """Return variants: dlt puts integers of any size into bigint, and the load fails; penstock keeps them."""
     if kind in ("double", "decimal", "wei") and math.isfinite(value) and value == int(value):
         return {"bigint"}
     if kind == "text":
@@ -56,7 +56,7 @@ def whole_past_64_bits(kind: DataType, value: Any) -> set[DataType]:
 
 
 def digits_into_decimal(kind: DataType, value: Any) -> set[DataType]:
-    """dlt takes numbers of any size and fraction into decimal and wei; we keep what 38 digits do not hold."""
+    """Return variants: dlt puts any number into decimal and wei; penstock keeps those beyond 38 digits."""
     if kind in ("double", "decimal", "wei"):
         return {"decimal", "wei"}
     if kind == "text":
@@ -76,7 +76,7 @@ DIFFERENCES: dict[str, Callable[[Any, Any], set[DataType]]] = {
 
 
 def look_without(*switched_off: str) -> Callable[[Any], ValueObservation]:
-    """Look at values as dlt would, as far as the differences are switched off."""
+    """Return an observer of values like that of dlt, for the differences that are switched off."""
 
     def looking(value: Any) -> ValueObservation:
         seen = observe_value(value)

@@ -81,10 +81,10 @@ def expected(value: Any, to: Any) -> Any:
         found = convert.convert_value(plain, kind, to)
     except ValueError:
         return None
-    return shown(found, to)
+    return comparable(found, to)
 
 
-def shown(found: Any, to: Any) -> Any:
+def comparable(found: Any, to: Any) -> Any:
     match to:
         case "json":
             return "json"
@@ -104,7 +104,7 @@ def shown(found: Any, to: Any) -> Any:
             return found
 
 
-def shown_sql(expression: str, to: str) -> str:
+def comparable_sql(expression: str, to: str) -> str:
     match to:
         case "json":
             return f"CASE WHEN ({expression}) IS NOT NULL THEN 'json' END"
@@ -142,7 +142,9 @@ def test_every_value_is_converted_in_sql_as_in_python(spark: SparkSession, store
     kinds: list[Any] = sorted({observe_value(one).type for one in values})
     frame = frame.selectExpr("n", *(f"{typed_sql('v', stored, kind)} AS p_{kind}" for kind in kinds))
     wanted = [(kind, to) for kind in kinds for to in DATA_TYPES]
-    select = [f"{shown_sql(converted_sql(f'p_{kind}', kind, to), to)} AS {kind}_{to}" for kind, to in wanted]
+    select = [
+        f"{comparable_sql(converted_sql(f'p_{kind}', kind, to), to)} AS {kind}_{to}" for kind, to in wanted
+    ]
     found = {row["n"]: row for row in frame.selectExpr("n", *select).collect()}
 
     wrong = []

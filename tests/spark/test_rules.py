@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import AT_LENGTH, SEED
 from tests.corpus.hard_rows import HARD
 from tests.corpus.hostile_rows import ALL, Kept
-from tests.oracle.reference_rows import carried_out, from_sql, shown_sql
+from tests.oracle.reference_rows import comparable_sql, from_sql, reference_tables
 from tests.oracle.row_sets import rowset
 
 from penstock.extract.encode import encode
@@ -81,13 +81,15 @@ def frames(
             kept = frame.where(step.where) if step.where else frame
             frame = kept.selectExpr(*step.columns)
         columns = [
-            f"{shown_sql(quote_name(name), plan.table.columns[name].data_type)} AS {quote_name(name)}"
+            f"{comparable_sql(quote_name(name), plan.table.columns[name].data_type)} AS {quote_name(name)}"
             for name in frame.columns
             if name != "_dlt_load_id"
         ]
-        shown = frame.selectExpr(*columns).selectExpr("to_json(struct(*)) AS shown")
+        comparable = frame.selectExpr(*columns).selectExpr("to_json(struct(*)) AS shown")
         found.append(
-            shown.selectExpr(f"{literal(label)} AS label", f"{literal(plan.table.name)} AS name", "shown")
+            comparable.selectExpr(
+                f"{literal(label)} AS label", f"{literal(plan.table.name)} AS name", "shown"
+            )
         )
     return found
 
@@ -123,7 +125,7 @@ def compare(quick: SparkSession, batches: Iterable[Batch]) -> None:
         texts = [encode(row).decode() for row in batch]
         learned = profile_rows(texts)
         decision = decide(stored, "t", learned.evidence, InferenceOptions(max_nesting=MAX_NESTING))
-        for name, rows in carried_out(decision, [plain(orjson.loads(text)) for text in texts]).items():
+        for name, rows in reference_tables(decision, [plain(orjson.loads(text)) for text in texts]).items():
             expected[label, name] = ordered(rows)
             tables[label, name] = decision.schema.tables[name]
         all_frames += frames(quick, label, decision, texts, learned)

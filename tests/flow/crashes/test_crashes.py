@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.conftest import SEED, starting
+from tests.conftest import SEED, process_env
 from tests.flow.crashes.lakes import LAKES
 from tests.flow.crashes.paused_run import run_with_pause
 from tests.flow.crashes.recorded_load import (
@@ -179,7 +179,7 @@ def test_the_next_run_finishes_the_load_of_a_driver_killed_by_a_signal(
     at: str, recorded: RecordedLoad, spark: SparkSession
 ) -> None:
     trial = recorded.from_base(f"killed-{re.sub(r'[^a-z]+', '-', at)}")
-    environment = {**starting(), "PYTHONPATH": str(ROOT)}
+    environment = {**process_env(), "PYTHONPATH": str(ROOT)}
     given = (recorded.lake.name, str(trial), *at.rsplit(" ", at.count("0.")))
     command = [sys.executable, "-m", "tests.flow.crashes.killed_process", *given]
     killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=trial)
