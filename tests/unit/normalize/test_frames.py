@@ -27,9 +27,9 @@ COLUMNS = struct_type(
 
 def decide_columns(columns: Any = COLUMNS, *, table: Table | None = None) -> Decision:
     stored = Schema("shop").stored
-    known = stored.with_tables([table]) if table else stored
+    schema = stored.with_tables([table]) if table else stored
     files = typed_files(columns, rows=3)
-    return with_decimal_precision(decide(known, "t", files.evidence), files.precisions, naming_convention())
+    return with_decimal_precision(decide(schema, "t", files.evidence), files.precisions, naming_convention())
 
 
 def test_fields_become_columns_and_lists_become_tables() -> None:
@@ -56,8 +56,8 @@ def test_new_columns_have_as_many_digits_as_the_files() -> None:
 
 @pytest.mark.parametrize(("digits", "column"), [((12, 2), "unit_price"), ((10, 1), "unit_price__v_decimal")])
 def test_decimals_too_large_for_a_column_go_to_a_variant(digits: tuple[int, int], column: str) -> None:
-    known = {"data_type": "decimal", "precision": digits[0], "scale": digits[1]}
-    table = Table.from_dict({"name": "t", "columns": {"unit_price": known}})
+    column_document = {"data_type": "decimal", "precision": digits[0], "scale": digits[1]}
+    table = Table.from_dict({"name": "t", "columns": {"unit_price": column_document}})
 
     decision = decide_columns(table=table)
 
@@ -78,9 +78,9 @@ def test_a_list_whose_column_is_declared_json_is_kept_as_json() -> None:
 
 def test_integers_of_up_to_32_bits_fit_double_columns() -> None:
     columns = struct_type([struct_field("a", "integer", name="a"), struct_field("b", "long", name="b")])
-    known = {"a": {"data_type": "double"}, "b": {"data_type": "double"}}
+    stored = {"a": {"data_type": "double"}, "b": {"data_type": "double"}}
 
-    decision = decide_columns(columns, table=Table.from_dict({"name": "t", "columns": known}))
+    decision = decide_columns(columns, table=Table.from_dict({"name": "t", "columns": stored}))
 
     assert decision.rules[("a",), "bigint"].column == "a"
     assert decision.rules[("b",), "bigint"].column == "b__v_bigint"

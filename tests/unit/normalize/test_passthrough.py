@@ -54,8 +54,8 @@ def table_input(columns: Any, *, folders: int = 1) -> TableInput:
 
 def decide_columns(columns: Any, table: Table | None = None) -> tuple[Decision, NestedLayout]:
     stored = Schema("shop").stored
-    known = stored.with_tables([table]) if table else stored
-    decision = decide(known, "t", typed_files(columns, rows=3).evidence)
+    schema = stored.with_tables([table]) if table else stored
+    decision = decide(schema, "t", typed_files(columns, rows=3).evidence)
     return decision, typed_files(columns, rows=3, kept_as_json=partial(is_kept_as_json, decision)).layout
 
 

@@ -13,9 +13,9 @@ def test_table_defaults_are_set_only_where_a_table_has_no_value() -> None:
     declared = Table.from_dict({"name": "items", "file_format": "csv"})
     before = StoredSchema(name="shop").with_tables([declared])
 
-    known = with_root_table(before, "items", ITEMS, {}, {"file_format": "jsonl"}).tables["items"]
-    new = with_root_table(StoredSchema(name="shop"), "items", ITEMS, {}, {"file_format": "jsonl"}).tables[
-        "items"
-    ]
+    declared_table = with_root_table(before, "items", ITEMS, {}, {"file_format": "jsonl"}).tables["items"]
+    new_table = with_root_table(
+        StoredSchema(name="shop"), "items", ITEMS, {}, {"file_format": "jsonl"}
+    ).tables["items"]
 
-    assert (known.extras["file_format"], new.extras["file_format"]) == ("csv", "jsonl")
+    assert (declared_table.extras["file_format"], new_table.extras["file_format"]) == ("csv", "jsonl")

@@ -89,8 +89,8 @@ def test_invalid_json_is_counted_and_skipped() -> None:
 
 
 def test_another_type_key_or_fit_changes_the_shape_of_a_profile() -> None:
-    known = profile_rows([b'{"a":"2024-01-02T03:04:05Z"}'])
+    profile = profile_rows([b'{"a":"2024-01-02T03:04:05Z"}'])
 
     for text in (b'{"a":1}', b'{"b":"x"}', b'{"a":"no moment"}'):
-        assert not known.merged_with(profile_rows([text])).has_same_shape_as(known)
-    assert known.merged_with(profile_rows([b'{"a":"2024-01-02T03:04:06Z"}'])).has_same_shape_as(known)
+        assert not profile.merged_with(profile_rows([text])).has_same_shape_as(profile)
+    assert profile.merged_with(profile_rows([b'{"a":"2024-01-02T03:04:06Z"}'])).has_same_shape_as(profile)

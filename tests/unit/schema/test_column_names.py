@@ -18,7 +18,7 @@ CONVENTIONS = st.sampled_from(("snake_case", "sql_ci_v1", "sql_cs_v1", "direct",
     limit=st.one_of(st.none(), st.integers(6, 30)),
     fold_case=st.booleans(),
 )
-def test_every_key_keeps_a_name_of_its_own_that_fits(
+def test_every_key_gets_a_unique_name_that_fits(
     raw: list[str], name: str, limit: int | None, fold_case: bool
 ) -> None:
     names = unique_names(raw, naming_convention(name, limit), fold_case=fold_case)
@@ -32,11 +32,11 @@ def test_every_key_keeps_a_name_of_its_own_that_fits(
 @given(raw=colliding_keys, more=colliding_keys)
 def test_known_keys_keep_their_names(raw: list[str], more: list[str]) -> None:
     snake = naming_convention("snake_case")
-    known = unique_names(raw, snake)
+    known_names = unique_names(raw, snake)
 
-    names = unique_names([*more, *raw], snake, known_names=known)
+    names = unique_names([*more, *raw], snake, known_names=known_names)
 
-    assert {key: names[key] for key in known} == known
+    assert {key: names[key] for key in known_names} == known_names
     assert len(set(names.values())) == len(names)
 
 
@@ -52,7 +52,7 @@ def test_exactly_the_keys_without_their_plain_name_are_reported(raw: list[str], 
     assert len(names) - len(reported) == len({convention.normalize_path(key) or "_empty" for key in names})
 
 
-def test_the_first_key_has_the_name_and_the_second_has_a_tag_of_itself() -> None:
+def test_the_first_key_gets_the_plain_name_and_the_second_a_tag_of_its_key() -> None:
     snake = naming_convention("snake_case")
 
     names = unique_names(["A B", "a_b", "c"], snake)
@@ -63,13 +63,13 @@ def test_the_first_key_has_the_name_and_the_second_has_a_tag_of_itself() -> None
     )
 
 
-def test_the_tag_does_not_depend_on_what_came_between() -> None:
+def test_the_tag_does_not_depend_on_other_keys() -> None:
     snake = naming_convention("snake_case")
 
     assert unique_names(["a-b", "a b"], snake)["a b"] == unique_names(["a-b", "a.b", "a b"], snake)["a b"]
 
 
-def test_a_key_that_is_literally_the_tagged_name_of_another_is_kept_too() -> None:
+def test_a_key_equal_to_the_tagged_name_of_another_gets_a_unique_name() -> None:
     snake = naming_convention("snake_case")
     trap = f"a_b_{hash_tag('a_b')}"
 
@@ -78,21 +78,21 @@ def test_a_key_that_is_literally_the_tagged_name_of_another_is_kept_too() -> Non
     assert len(set(names.values())) == 3
 
 
-def test_a_key_is_said_to_give_way_to_the_one_that_has_its_very_name() -> None:
+def test_the_owner_of_a_collision_is_the_key_with_the_exact_name() -> None:
     cased = naming_convention("sql_cs_v1")
 
     names = unique_names(["ID", "id", "id "], cased)
 
-    found = find_key_collisions(names, cased)
-    assert [(collision.key, collision.owner_key) for collision in found] == [("id ", "id")]
+    collisions = find_key_collisions(names, cased)
+    assert [(collision.key, collision.owner_key) for collision in collisions] == [("id ", "id")]
 
 
 @pytest.mark.parametrize("nameless", ["", " ", "__"])
-def test_a_key_with_nothing_in_it_is_called_empty(nameless: str) -> None:
+def test_a_blank_key_is_named_empty(nameless: str) -> None:
     assert unique_names([nameless], naming_convention("snake_case")) == {nameless: "_empty"}
 
 
-def test_case_counts_only_where_the_destination_can_tell() -> None:
+def test_case_is_folded_only_for_destinations_that_ignore_it() -> None:
     cased = naming_convention("sql_cs_v1")
 
     assert unique_names(["ID", "id"], cased) == {"ID": "ID", "id": "id"}

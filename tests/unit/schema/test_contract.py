@@ -17,14 +17,14 @@ TABLES = {
 }
 
 
-def test_one_word_speaks_for_every_entity_and_silence_evolves() -> None:
+def test_a_single_mode_applies_to_every_entity_and_the_default_is_evolve() -> None:
     assert Contract.from_settings("freeze") == Contract(tables="freeze", columns="freeze", data_type="freeze")
     assert Contract.from_settings({"columns": "discard_row"}) == Contract(columns="discard_row")
     assert Contract.from_settings(None) == Contract.from_settings({}) == Contract()
 
 
 @pytest.mark.parametrize("settings", ["melt", {"rows": "freeze"}, {"columns": "melt"}, 3, ["freeze"]])
-def test_other_words_are_refused(settings: Any) -> None:
+def test_unknown_modes_and_entities_are_refused(settings: Any) -> None:
     with pytest.raises(UsageError):
         Contract.from_settings(settings)
 
@@ -39,21 +39,21 @@ def test_other_words_are_refused(settings: Any) -> None:
         ("_dlt_loads", Contract()),
     ],
 )
-def test_the_nearest_setting_counts(table: str, expected: Contract) -> None:
+def test_the_nearest_contract_is_in_effect(table: str, expected: Contract) -> None:
     assert effective_contract(table, TABLES, schema_contract={"tables": "discard_value"}) == expected
 
 
-def test_a_table_that_is_not_there_yet_is_bound_by_what_is_above_it() -> None:
+def test_a_new_nested_table_inherits_the_contract_of_its_parent() -> None:
     assert effective_contract("orders__new", TABLES, parent="orders") == Contract(columns="freeze")
     assert effective_contract("new", TABLES, schema_contract="freeze") == Contract.from_settings("freeze")
 
 
-def test_the_run_comes_before_everything_but_not_before_system_tables() -> None:
+def test_the_contract_of_the_run_takes_precedence_except_for_system_tables() -> None:
     assert effective_contract("orders", TABLES, run_contract="evolve") == Contract()
     assert effective_contract("_dlt_loads", TABLES, run_contract="freeze") == Contract()
 
 
-def test_a_schema_takes_a_contract_and_gives_it_back() -> None:
+def test_the_contract_of_a_schema_can_be_set_and_removed() -> None:
     schema = Schema("t")
     before = schema.version_hash
 

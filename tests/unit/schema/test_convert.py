@@ -64,7 +64,7 @@ def test_an_unsupported_type_is_named_in_the_error() -> None:
         observe_value(object())
 
 
-def test_nothing_is_rounded_on_the_way_to_text() -> None:
+def test_conversion_to_text_rounds_nothing() -> None:
     assert typed_value(10**5000) == ("text", "1" + "0" * 5000)
     assert typed_value(10**40) == ("text", "1" + "0" * 40)
     assert typed_value(Decimal("0.1234567890123")) == ("text", "0.1234567890123")
@@ -103,7 +103,7 @@ def test_nothing_is_rounded_on_the_way_to_text() -> None:
         ("12.5", "decimal", Decimal("12.5")),
     ],
 )
-def test_values_are_converted_as_dlt_does_it(value: Any, to: DataType, expected: Any) -> None:
+def test_values_are_converted_as_in_dlt(value: Any, to: DataType, expected: Any) -> None:
     kind, plain = typed_value(value)
 
     result = convert_value(plain, kind, to)
@@ -112,7 +112,7 @@ def test_values_are_converted_as_dlt_does_it(value: Any, to: DataType, expected:
     assert to in observe_value(value).fits
 
 
-def test_containers_become_compact_text() -> None:
+def test_containers_convert_to_compact_json() -> None:
     assert convert_value({"b": [1, "é"], "a": None}, "json", "text") == '{"b":[1,"é"],"a":null}'
 
 
@@ -150,7 +150,7 @@ def test_containers_become_compact_text() -> None:
         (float("inf"), "bool"),
     ],
 )
-def test_what_would_lose_something_or_does_not_fit_is_refused(value: Any, to: DataType) -> None:
+def test_lossy_and_impossible_conversions_are_refused(value: Any, to: DataType) -> None:
     kind, plain = typed_value(value)
 
     with pytest.raises(ValueError):  # noqa: PT011  the message is whatever Python says
@@ -163,7 +163,7 @@ def test_what_would_lose_something_or_does_not_fit_is_refused(value: Any, to: Da
         st.text(), st.integers(), st.floats(), st.booleans(), st.decimals(), st.binary(), st.datetimes()
     )
 )
-def test_what_fits_can_be_converted_and_nothing_else(value: Any) -> None:
+def test_fitting_types_are_exactly_those_that_convert(value: Any) -> None:
     kind, plain = typed_value(value)
     fits = observe_value(value).fits
 
@@ -179,11 +179,11 @@ def test_what_fits_can_be_converted_and_nothing_else(value: Any) -> None:
 
 
 @given(st.binary())
-def test_bytes_survive_as_text(value: bytes) -> None:
+def test_bytes_convert_to_text_and_back(value: bytes) -> None:
     assert base64.b64decode(convert_value(value, "binary", "text")) == value
 
 
-def test_epochs_are_detected_around_the_given_moment_only() -> None:
+def test_epochs_are_detected_only_near_the_given_time() -> None:
     seconds = int(MOMENT.timestamp())
 
     assert observe_value(seconds).detected == frozenset()
@@ -208,7 +208,7 @@ def fits(text: str, to: DataType) -> bool:
         st.sampled_from(["ull", "rue", "nf", "an", "2024-01-02", "0x1F"]),
     ),
 )
-def test_a_text_that_begins_like_a_word_is_a_text_and_at_most_bytes(first: str, rest: str) -> None:
+def test_a_text_with_a_plain_initial_fits_at_most_binary(first: str, rest: str) -> None:
     text = first + rest
 
     others = {to for to in DATA_TYPES if to != "text" and fits(text, to)}

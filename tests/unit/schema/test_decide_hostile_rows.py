@@ -1,4 +1,4 @@
-"""Odd input, row by row: what each must become, so that nothing is lost and nothing breaks."""
+"""Hostile rows: the columns that each must get, so that no value is lost and no run fails."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ EMPTY = Schema("shop").stored
 
 def columns(rows: list[Any], table: str = "t") -> dict[str, str | None]:
     decision = decide(EMPTY, "t", gather(rows), InferenceOptions(naming=naming_convention("snake_case", 63)))
-    found = decision.schema.tables[table].columns
-    return {name: column.data_type for name, column in found.items() if not name.startswith("_dlt_")}
+    table_columns = decision.schema.tables[table].columns
+    return {name: column.data_type for name, column in table_columns.items() if not name.startswith("_dlt_")}
 
 
 NAN, INFINITY = float("nan"), float("inf")
@@ -74,36 +74,36 @@ def test_nothing_is_lost(what: str, rows: list[Any], expected: dict[str, str]) -
     ],
 )
 def test_two_keys_are_two_columns(keys: tuple[str, str]) -> None:
-    found = columns([{keys[0]: 1, keys[1]: 2}])
+    names = columns([{keys[0]: 1, keys[1]: 2}])
 
-    assert len(found) == 2
-    assert all(0 < len(name) <= 63 for name in found)
+    assert len(names) == 2
+    assert all(0 < len(name) <= 63 for name in names)
 
 
-def test_a_key_and_the_object_that_spells_it_are_two_columns() -> None:
+def test_a_key_and_an_object_path_with_the_same_name_are_two_columns() -> None:
     assert len(columns([{"a__b": 1, "a": {"b": 2}}])) == 2
 
 
-def test_a_list_of_everything() -> None:
+def test_a_list_of_all_types_has_a_column_for_each() -> None:
     rows = [{"l": [1, "x", None, {}, [3], {"value": 2.5}]}]
 
     assert columns(rows, "t__l") == {"value": "bigint", "value__v_text": "text", "value__v_double": "double"}
     assert columns(rows, "t__l__list") == {"value": "bigint"}
 
 
-def test_a_key_that_is_everything() -> None:
+def test_a_key_with_values_of_all_types_has_a_column_for_each() -> None:
     rows = [{"a": 1}, {"a": "x"}, {"a": {"b": 2}}, {"a": [3]}]
 
     assert columns(rows) == {"a": "bigint", "a__v_text": "text", "a__b": "bigint"}
     assert columns(rows, "t__a") == {"value": "bigint"}
 
 
-def test_ten_thousand_columns() -> None:
+def test_a_row_of_ten_thousand_keys_has_as_many_columns() -> None:
     assert len(columns([{f"k{number}": number for number in range(10_000)}])) == 10_000
 
 
 @pytest.mark.parametrize("depth", [500, 999, 3_000])
-def test_depth_ends_in_json(depth: int) -> None:
+def test_very_deep_objects_are_kept_as_json(depth: int) -> None:
     deep: Any = 1
     for _ in range(depth):
         deep = {"a": deep}

@@ -32,7 +32,7 @@ def shop() -> Schema:
     return schema
 
 
-def test_relations_are_those_declared_and_those_of_the_engine() -> None:
+def test_relations_are_declared_ones_and_those_of_system_columns() -> None:
     assert set(relations(shop().stored, include_dlt_tables=False)) == {
         TableRelation(table="orders", columns=("who",), to_table="people", to_columns=("id",), label="buys"),
         TableRelation(
@@ -50,11 +50,11 @@ def test_relations_are_those_declared_and_those_of_the_engine() -> None:
             label="_dlt_root",
         ),
     }
-    with_system = {(one.table, one.to_table) for one in relations(shop().stored)}
+    with_system = {(relation.table, relation.to_table) for relation in relations(shop().stored)}
     assert {("orders", "_dlt_loads"), ("_dlt_loads", "_dlt_version")} <= with_system
 
 
-def test_mermaid_has_tables_columns_keys_and_lines() -> None:
+def test_mermaid_shows_tables_columns_keys_and_relations() -> None:
     text = shop().to_mermaid(include_dlt_tables=False)
 
     assert text.splitlines()[0] == "erDiagram"
@@ -69,7 +69,7 @@ def test_columns_can_be_hidden() -> None:
     assert "bigint" not in shop().to_dot(hide_columns=True)
 
 
-def test_odd_names_and_texts_do_not_break_a_diagram() -> None:
+def test_special_characters_are_escaped_in_diagrams() -> None:
     schema = Schema("odd")
     hints = {"description": 'say "hi"\nor \\ not', "unique": True}
     schema.update_table(
@@ -81,7 +81,7 @@ def test_odd_names_and_texts_do_not_break_a_diagram() -> None:
     assert 'Table "a\'b <c>" {' in schema.to_dbml()
 
 
-def test_dbml_has_keys_notes_and_references() -> None:
+def test_dbml_shows_keys_notes_and_references() -> None:
     text = shop().to_dbml(include_dlt_tables=False)
 
     assert 'Table "orders" {' in text
@@ -90,7 +90,7 @@ def test_dbml_has_keys_notes_and_references() -> None:
     assert 'Ref: "orders"."who" > "people"."id"' in text
 
 
-def test_a_reference_to_a_table_that_is_not_there_is_drawn_or_left_out() -> None:
+def test_a_reference_to_an_unknown_table_is_drawn_or_left_out() -> None:
     schema = shop()
     schema.drop_tables(["people"])
 
@@ -100,7 +100,7 @@ def test_a_reference_to_a_table_that_is_not_there_is_drawn_or_left_out() -> None
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 @pytest.mark.parametrize("hide_columns", [True, False])
-def test_graphviz_makes_a_picture_of_it(hide_columns: bool) -> None:
+def test_graphviz_renders_the_diagram(hide_columns: bool) -> None:
     done = subprocess.run(
         ["dot", "-Tsvg"],
         input=shop().to_dot(hide_columns=hide_columns),

@@ -22,14 +22,14 @@ def test_a_schema_reads_back_equal_from_its_text(form: str, remove_defaults: boo
     assert Schema.from_text(text).to_dict() == DLT_SCHEMA
 
 
-def test_without_defaults_no_name_stands_twice() -> None:
+def test_without_defaults_no_name_is_repeated() -> None:
     text = Schema.from_dict(DLT_SCHEMA).to_pretty_yaml()
 
     assert "\n  orders:\n" in text
     assert " name: orders\n" not in text
 
 
-def test_without_processing_hints_the_content_is_another_version() -> None:
+def test_a_document_without_processing_hints_is_another_version() -> None:
     schema = Schema.from_dict(DLT_SCHEMA)
 
     bare = schema.to_dict(remove_processing_hints=True)
@@ -40,7 +40,7 @@ def test_without_processing_hints_the_content_is_another_version() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "a: [", "- 1", "{}", "name: x"])
-def test_a_text_that_is_no_schema_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_schema_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="not a schema document"):
         Schema.from_text(text)
 
@@ -51,7 +51,7 @@ def loaded() -> Schema:
     return schema
 
 
-def test_files_are_called_as_dlt_calls_them() -> None:
+def test_schema_files_have_the_same_names_as_in_dlt() -> None:
     assert [schema_file_name("shop", form) for form in ("yaml", "json")] == [
         "shop.schema.yaml",
         "shop.schema.json",
@@ -59,13 +59,13 @@ def test_files_are_called_as_dlt_calls_them() -> None:
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
-def test_an_exported_file_imports_into_nothing(form: str) -> None:
+def test_an_exported_file_can_be_imported_without_a_stored_schema(form: str) -> None:
     stored = import_schema(export_schema(loaded().stored, form), None)  # type: ignore[arg-type]
 
     assert stored.imported_version_hash == stored.version_hash == loaded().version_hash
 
 
-def test_a_file_that_did_not_change_leaves_later_changes_alone() -> None:
+def test_an_unchanged_file_does_not_replace_later_changes() -> None:
     text = export_schema(loaded().stored)
     schema = Schema.from_stored(import_schema(text, None))
     schema.update_table(Table(name="more"))
@@ -73,7 +73,7 @@ def test_a_file_that_did_not_change_leaves_later_changes_alone() -> None:
     assert import_schema(text, schema.stored) is schema.stored
 
 
-def test_a_file_that_changed_replaces_everything_and_remembers_what_it_replaced() -> None:
+def test_a_changed_file_replaces_the_schema_and_extends_its_history() -> None:
     schema = Schema.from_stored(import_schema(export_schema(loaded().stored), None))
     schema.update_table(Table(name="more"))
     other = loaded()
@@ -86,7 +86,7 @@ def test_a_file_that_changed_replaces_everything_and_remembers_what_it_replaced(
     assert replaced.imported_version_hash == replaced.version_hash
 
 
-def test_without_processing_hints_a_file_does_not_say_that_tables_are_loaded() -> None:
+def test_a_file_without_processing_hints_does_not_mark_tables_as_loaded() -> None:
     stored = import_schema(export_schema(loaded().stored, remove_processing_hints=True), None)
 
     assert not stored.tables["orders"].has_seen_data

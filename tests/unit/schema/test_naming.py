@@ -85,7 +85,7 @@ def test_sql_names_need_no_quotes(name: str, raw: str) -> None:
 
 
 @given(raw=any_text)
-def test_normalising_an_identifier_twice_changes_nothing(raw: str) -> None:
+def test_normalization_of_an_identifier_is_idempotent(raw: str) -> None:
     convention = naming_convention("snake_case")
     if not raw.strip():
         return
@@ -97,7 +97,7 @@ def test_normalising_an_identifier_twice_changes_nothing(raw: str) -> None:
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 @given(raw=any_text)
-def test_a_name_is_its_own_name(name: str, raw: str) -> None:
+def test_normalization_of_a_path_is_idempotent(name: str, raw: str) -> None:
     convention = naming_convention(name)
     # Parts that begin or end with "_" may not be found again in the name that they make: dlt's neither.
     parts = [convention.normalize_identifier(part) for part in convention.break_path(raw)]
@@ -127,12 +127,12 @@ def test_a_blank_identifier_is_refused_and_a_blank_path_is_empty(name: str, blan
 
 
 @pytest.mark.parametrize("name", ["direct", "duck_case"])
-def test_half_a_surrogate_pair_does_not_get_into_a_name(name: str) -> None:
+def test_a_lone_surrogate_is_replaced(name: str) -> None:
     assert naming_convention(name).normalize_path("a\ud800b") == "a_b"
     assert len(naming_convention(name, 8).normalize_path("a\ud800b" * 9)) == 8
 
 
-def test_paths_are_made_and_broken_without_blank_fragments() -> None:
+def test_paths_are_joined_and_split_without_blank_fragments() -> None:
     snake, direct = naming_convention("snake_case"), naming_convention("direct")
 
     assert snake.make_path("a", " ", "b") == "a__b"
@@ -148,7 +148,7 @@ def test_tables_follow_the_same_rules_as_columns() -> None:
     assert snake.normalize_tables_path("MyTable__X") == "my_table__x"
 
 
-def test_tags_and_cuts_are_those_that_dlt_makes() -> None:
+def test_tags_and_shortened_names_are_the_same_as_in_dlt() -> None:
     assert hash_tag("abc") == "wiejlq"
     assert naming_convention("snake_case", 20).normalize_identifier("a" * 21) == "aaaaaaaklmhvaaaaaaaa"
     shortened = naming_convention("snake_case", 20).shorten_fragments(
@@ -157,7 +157,7 @@ def test_tags_and_cuts_are_those_that_dlt_makes() -> None:
     assert shortened == "parent_vmhregndchild"
 
 
-def test_a_limit_without_room_for_the_tag_is_refused_only_when_it_matters() -> None:
+def test_a_limit_below_the_tag_length_is_refused_only_for_longer_names() -> None:
     assert shorten("abc", original="abc", max_length=5) == "abc"
     with pytest.raises(InvalidIdentifier):
         shorten("abcdef", original="abcdef", max_length=5)
@@ -167,7 +167,7 @@ def test_a_limit_without_room_for_the_tag_is_refused_only_when_it_matters() -> N
     ("limit", "expected"),
     [(None, "a_b_wiejlq"), (10, "a_b_wiejlq"), (9, "a_wiejlq"), (7, "wiejlq"), (6, "wiejlq")],
 )
-def test_a_tagged_name_gives_up_its_end_and_never_doubles_the_underscore(
+def test_a_tagged_name_is_cut_at_its_end_and_has_a_single_underscore(
     limit: int | None, expected: str
 ) -> None:
     assert append_tag("a_b", original="abc", max_length=limit) == expected
@@ -180,7 +180,7 @@ def test_a_convention_is_found_by_name_and_by_import_path() -> None:
     assert naming_convention("snake_case").with_max_length(30) == SnakeCase(max_length=30)
 
 
-def test_a_module_may_hold_its_convention_under_the_agreed_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_may_have_a_class_named_naming_convention(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
     from types import ModuleType
 
@@ -215,7 +215,7 @@ RAW = (
 
 @pytest.mark.parametrize("convention", ["snake_case", "direct", "duck_case", "sql_cs_v1"])
 @pytest.mark.parametrize("raw", RAW)
-def test_a_declared_table_is_one_folder_of_its_own(convention: str, raw: str) -> None:
+def test_a_declared_table_has_a_name_that_is_one_safe_folder(convention: str, raw: str) -> None:
     rules = naming_convention(convention, max_length=255)
     hints = make_hints(table_name=raw)
 
@@ -232,7 +232,7 @@ def test_a_declared_table_is_one_folder_of_its_own(convention: str, raw: str) ->
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1))
-def test_a_safe_name_stays_and_two_names_never_become_one(raw: str) -> None:
+def test_safe_names_are_unchanged_and_names_stay_distinct(raw: str) -> None:
     name = safe_table_name(raw)
 
     assert safe_table_name(name) == name
@@ -242,11 +242,11 @@ def test_a_safe_name_stays_and_two_names_never_become_one(raw: str) -> None:
 @pytest.mark.parametrize(
     "name", ["orders", "_dlt_quarantine", "init_table", "Order Items", "käse-2024", "a▶b"]
 )
-def test_other_names_stay_as_they_are(name: str) -> None:
+def test_safe_names_are_unchanged(name: str) -> None:
     assert safe_table_name(name) == name
 
 
-def test_every_name_that_a_dataset_has_beside_its_tables_is_reserved() -> None:
+def test_every_name_beside_the_tables_of_a_dataset_is_reserved() -> None:
     beside = {
         *SYSTEM_TABLE_NAMES,
         file_ledger._INIT_FILE,

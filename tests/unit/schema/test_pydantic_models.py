@@ -85,14 +85,14 @@ TYPES = {
 }
 
 
-def test_a_model_says_names_types_and_what_may_be_missing() -> None:
+def test_a_model_has_names_types_and_nullability_of_columns() -> None:
     columns = columns_of_model(Order)
 
     assert {name: column["data_type"] for name, column in columns.items()} == TYPES
     assert {name for name, column in columns.items() if column["nullable"]} == {"oi", "f", "maybe"}
 
 
-def test_models_inside_can_be_columns_of_their_own() -> None:
+def test_fields_of_nested_models_can_be_columns() -> None:
     columns = columns_of_model(Flat)
 
     assert {"many", "free", "inner", "maybe"}.isdisjoint(columns)
@@ -104,7 +104,7 @@ def test_models_inside_can_be_columns_of_their_own() -> None:
     ("extra", "mode"),
     [(None, "discard_value"), ("ignore", "discard_value"), ("forbid", "freeze"), ("allow", "evolve")],
 )
-def test_what_a_model_does_with_extra_keys_is_its_contract(extra: Any, mode: Any) -> None:
+def test_the_extra_setting_of_a_model_is_its_contract(extra: Any, mode: Any) -> None:
     class Model(BaseModel):
         model_config = ConfigDict(extra=extra) if extra else ConfigDict()
 

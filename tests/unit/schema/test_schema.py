@@ -21,7 +21,7 @@ MIGRATIONS: list[dict[str, Any]] = json.loads((VECTORS / "migrations.json").read
 ORDERS = Table(name="orders", columns={"id": Column(name="id", data_type="bigint")})
 
 
-def test_an_empty_schema_has_the_hash_that_dlt_gives_it() -> None:
+def test_an_empty_schema_has_the_same_hash_as_in_dlt() -> None:
     schema = Schema("t")
 
     assert schema.version_hash == "YCEkYFzvcvW/1dMp0syqherphhRhqhMDVIcAaWD1/GE="
@@ -38,7 +38,7 @@ def test_a_schema_that_dlt_wrote_reads_back_as_written() -> None:
     assert schema.name == "shop"
 
 
-def test_reading_does_not_change_the_document_that_was_read() -> None:
+def test_reading_does_not_change_the_document() -> None:
     old = copy.deepcopy(MIGRATIONS[0]["old"])
 
     Schema.from_dict(old)
@@ -46,7 +46,7 @@ def test_reading_does_not_change_the_document_that_was_read() -> None:
     assert old == MIGRATIONS[0]["old"]
 
 
-def test_the_order_of_columns_counts_and_that_of_tables_does_not() -> None:
+def test_the_hash_depends_on_the_order_of_columns_and_not_of_tables() -> None:
     columns = {name: Column(name=name, data_type="text") for name in "ab"}
     backwards = dict(reversed(columns.items()))
     base = StoredSchema(name="t")
@@ -88,7 +88,7 @@ def test_history_keeps_ten_hashes_the_latest_first_and_none_twice() -> None:
     assert again.previous_hashes == ("x", schema.version_hash)
 
 
-def test_a_document_that_was_edited_by_hand_counts_as_a_new_version() -> None:
+def test_a_manually_edited_document_is_a_new_version() -> None:
     edited = copy.deepcopy(DLT_SCHEMA)
     edited["tables"]["orders"]["columns"]["extra"] = {"data_type": "text"}
 
@@ -100,7 +100,7 @@ def test_a_document_that_was_edited_by_hand_counts_as_a_new_version() -> None:
 
 
 @pytest.mark.parametrize("case", MIGRATIONS, ids=lambda case: f"engine {case['old']['engine_version']}")
-def test_older_documents_are_brought_up_as_dlt_does_it(case: dict[str, Any]) -> None:
+def test_older_documents_are_migrated_as_in_dlt(case: dict[str, Any]) -> None:
     assert migrate_document(case["old"]) == case["new"]
 
     schema = Schema.from_dict(case["old"])
@@ -110,7 +110,7 @@ def test_older_documents_are_brought_up_as_dlt_does_it(case: dict[str, Any]) -> 
     assert not schema.normalizes_paths
 
 
-def test_columns_that_were_only_ever_null_are_forgotten() -> None:
+def test_columns_that_never_had_a_value_are_removed() -> None:
     document = copy.deepcopy(DLT_SCHEMA)
     columns = document["tables"]["orders"]["columns"]
     mark = {"x-normalizer": {"seen-null-first": True}}
@@ -124,7 +124,7 @@ def test_columns_that_were_only_ever_null_are_forgotten() -> None:
 
 
 @pytest.mark.parametrize("engine", [None, 0, -1, 12, 99])
-def test_a_document_of_an_engine_we_do_not_know_is_refused(engine: int | None) -> None:
+def test_a_document_of_an_unknown_engine_version_is_refused(engine: int | None) -> None:
     with pytest.raises(SchemaEngineNoUpgradePath):
         Schema.from_dict({**DLT_SCHEMA, "engine_version": engine})
 
@@ -136,7 +136,7 @@ def test_missing_system_tables_are_added() -> None:
     assert "_dlt_loads" in Schema.from_dict(document).tables
 
 
-def test_a_root_table_says_its_resource_and_disposition_and_a_nested_one_does_not() -> None:
+def test_only_root_tables_get_a_resource_and_a_disposition() -> None:
     schema = Schema("t")
 
     root = schema.update_table({"name": "orders", "columns": {"id": {"data_type": "bigint"}}})
@@ -146,7 +146,7 @@ def test_a_root_table_says_its_resource_and_disposition_and_a_nested_one_does_no
     assert (nested.resource, nested.write_disposition) == (None, None)
 
 
-def test_updating_a_table_merges_it_and_gives_the_result() -> None:
+def test_update_table_merges_and_returns_the_table() -> None:
     schema = Schema("t")
     schema.update_table(ORDERS)
 
@@ -156,7 +156,7 @@ def test_updating_a_table_merges_it_and_gives_the_result() -> None:
     assert schema.get_table("orders") == merged
 
 
-def test_values_taken_before_a_change_stay_as_they_were() -> None:
+def test_earlier_stored_values_do_not_change() -> None:
     schema = Schema("t")
     before, twin = schema.stored, schema.clone()
 
@@ -167,7 +167,7 @@ def test_values_taken_before_a_change_stay_as_they_were() -> None:
     assert before.version_hash != schema.version_hash
 
 
-def test_a_clone_under_another_name_begins_a_history_of_its_own() -> None:
+def test_a_clone_with_another_name_has_no_history() -> None:
     schema = Schema.from_dict(DLT_SCHEMA)
 
     same, other = schema.clone(), schema.clone(with_name="other")
@@ -191,7 +191,7 @@ def test_data_tables_leave_out_system_tables_and_tables_without_types() -> None:
     assert names(seen_data_only=True) == loaded
 
 
-def test_tables_that_are_not_there_are_named() -> None:
+def test_unknown_tables_are_named_in_the_error() -> None:
     schema = Schema("t")
 
     with pytest.raises(TableNotFound):
@@ -235,7 +235,7 @@ def test_a_schema_survives_pickling() -> None:
     assert repr(again) == "Schema('shop', version=2, tables=6)"
 
 
-def test_restoring_takes_over_content_and_history() -> None:
+def test_restore_replaces_content_and_history() -> None:
     schema = Schema("shop")
 
     schema.restore(StoredSchema.from_dict(DLT_SCHEMA))

@@ -50,7 +50,7 @@ def test_integers_are_as_wide_as_their_precision(precision: int, expected: str) 
     assert _type("bigint", precision=precision) == expected
 
 
-def test_an_integer_is_never_wider_than_spark_has() -> None:
+def test_an_integer_has_at_most_64_bits() -> None:
     assert _type("bigint", precision=128) == "BIGINT"
 
 
@@ -67,7 +67,7 @@ def test_an_integer_is_never_wider_than_spark_has() -> None:
         ({"precision": 40, "scale": 10}, "DECIMAL(38,8)"),
     ],
 )
-def test_decimals_keep_their_digits_as_far_as_spark_goes(facets: dict[str, int], expected: str) -> None:
+def test_decimals_keep_their_digits_up_to_38(facets: dict[str, int], expected: str) -> None:
     assert _type("decimal", **facets) == expected
 
 
@@ -76,7 +76,7 @@ def test_wei_can_be_narrowed() -> None:
     assert _type("wei", precision=78) == "DECIMAL(38,0)"
 
 
-def test_only_a_timestamp_that_says_so_is_without_a_time_zone() -> None:
+def test_timestamps_have_a_time_zone_by_default() -> None:
     assert _type("timestamp", timezone=False) == "TIMESTAMP_NTZ"
     assert _type("timestamp", timezone=True, precision=9) == "TIMESTAMP"
 
@@ -92,7 +92,7 @@ def test_a_column_without_a_type_has_no_spark_type() -> None:
         spark_type(Column(name="c"))
 
 
-def test_the_old_name_of_json_is_understood_and_others_are_not() -> None:
+def test_the_old_name_of_json_is_accepted_and_unknown_names_are_refused() -> None:
     assert parse_data_type("complex") == "json"
     assert parse_data_type("text") == "text"
     with pytest.raises(UsageError, match="strange"):

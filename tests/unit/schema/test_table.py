@@ -84,7 +84,7 @@ def test_tables_that_dlt_wrote_read_back_as_written(name: str) -> None:
 
 
 @given(old=table_documents, new=table_documents)
-def test_merging_a_table_twice_changes_nothing(old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_merging_a_table_is_idempotent(old: dict[str, Any], new: dict[str, Any]) -> None:
     once = Table.from_dict(old).merged(Table.from_dict(new))
 
     twice = once.merged(Table.from_dict(new))
@@ -103,8 +103,8 @@ def test_merging_never_changes_a_known_type_or_loses_a_column(
 
     assert set(after.columns) == set(before.columns) | set(incoming.columns)
     for column in before.complete_columns():
-        kept = after.columns[column.name]
-        assert (kept.data_type, kept.precision, kept.scale, kept.timezone) == (
+        merged = after.columns[column.name]
+        assert (merged.data_type, merged.precision, merged.scale, merged.timezone) == (
             (column.data_type, column.precision, column.scale, column.timezone)
         )
 
@@ -113,14 +113,14 @@ def _table(**columns: dict[str, Any]) -> Table:
     return Table.from_dict({"name": "t", "columns": columns})
 
 
-def test_new_columns_come_last_and_a_column_that_gets_its_type_goes_with_them() -> None:
+def test_new_columns_and_columns_that_get_a_type_come_last() -> None:
     old = _table(x={}, y={"data_type": "text"})
     new = _table(z={"data_type": "text"}, x={"data_type": "date"})
 
     assert list(old.merged(new).columns) == ["y", "z", "x"]
 
 
-def test_hints_override() -> None:
+def test_new_hints_override_old_ones() -> None:
     old = _table(x={"data_type": "text", "nullable": True, "x-a": {"p": 1}, "unique": True})
     new = _table(x={"nullable": False, "x-a": {"q": 2}})
 
@@ -129,7 +129,7 @@ def test_hints_override() -> None:
     }  # fmt: skip
 
 
-def test_a_declared_key_replaces_the_old_key_as_a_set() -> None:
+def test_declared_key_columns_replace_the_old_set() -> None:
     old = _table(x={"data_type": "text", "primary_key": True, "unique": True}, z={"cluster": True})
     new = _table(y={"primary_key": True, "unique": True})
 
@@ -140,14 +140,14 @@ def test_a_declared_key_replaces_the_old_key_as_a_set() -> None:
     assert declared.columns_with("cluster") == ("z",)
 
 
-def test_a_table_does_not_change_its_parent() -> None:
+def test_a_table_with_another_parent_is_refused() -> None:
     child = Table(name="t__c", parent="t")
 
     with pytest.raises(TablePropertiesConflictException, match="parent of table 't__c' is 't'"):
         child.merged(Table(name="t__c", parent="u"))
 
 
-def test_copies_with_a_change_leave_the_original_alone() -> None:
+def test_copies_do_not_change_the_original() -> None:
     table = _table(x={"data_type": "text"}, y={"data_type": "text"})
 
     changed = (
@@ -169,7 +169,7 @@ def test_copies_with_a_change_leave_the_original_alone() -> None:
     assert not table.has_seen_data
 
 
-def test_what_to_dict_gives_belongs_to_the_caller() -> None:
+def test_the_caller_may_change_the_result_of_to_dict() -> None:
     column = Column.from_dict({"name": "x", "x-mine": {"deep": [1, 2]}})
 
     cast("Any", column.to_dict())["x-mine"]["deep"].append(3)
@@ -177,7 +177,7 @@ def test_what_to_dict_gives_belongs_to_the_caller() -> None:
     assert cast("Any", column.to_dict())["x-mine"] == {"deep": [1, 2]}
 
 
-def test_a_column_knows_what_was_said_and_what_that_means() -> None:
+def test_a_column_keeps_unset_fields_and_has_defaults_for_them() -> None:
     silent, spoken = Column(name="x"), Column.from_dict({"name": "x", "nullable": False, "unique": False})
 
     assert (silent.nullable, silent.is_nullable, silent.is_complete) == (None, True, False)
@@ -186,13 +186,13 @@ def test_a_column_knows_what_was_said_and_what_that_means() -> None:
     assert spoken.with_name("y").name == "y"
 
 
-def test_setting_a_facet_replaces_one_that_was_said_to_be_nothing() -> None:
+def test_a_set_facet_replaces_an_explicit_none() -> None:
     column = Column.from_dict({"name": "x", "data_type": "decimal", "precision": None})
 
     assert column.with_hints(precision=10).to_dict() == {"name": "x", "data_type": "decimal", "precision": 10}
 
 
-def test_the_key_under_which_a_document_stands_is_its_name() -> None:
+def test_the_key_of_a_document_is_its_name() -> None:
     table = Table.from_dict({"name": "other", "columns": {"x": {"name": "y"}, "z": {}}}, name="t")
 
     assert table.name == "t"
@@ -200,14 +200,14 @@ def test_the_key_under_which_a_document_stands_is_its_name() -> None:
 
 
 @given(document=documents)
-def test_what_is_frozen_thaws_to_what_it_was(document: Any) -> None:
+def test_thaw_reverses_freeze(document: Any) -> None:
     frozen = freeze(document)
 
     assert thaw(frozen) == document
     assert hash(frozen) == hash(pickle.loads(pickle.dumps(frozen)))
 
 
-def test_a_frozen_map_compares_as_a_dict_and_cannot_be_changed() -> None:
+def test_a_frozen_map_compares_as_a_dict_and_is_immutable() -> None:
     frozen = FrozenMap({"a": 1, "b": 2})
 
     assert frozen == {"b": 2, "a": 1}
