@@ -323,9 +323,8 @@ MUTANTS = (
     unit(
         "secrets in messages of failed jobs",
         "load/worker.py",
-        "    return redact(ours.message if isinstance(ours, PenstockError) else"
-        ' f"{type(error).__name__}: {error}")',
-        '    return ours.message if isinstance(ours, PenstockError) else f"{type(error).__name__}: {error}"',
+        "    return redact(cause.message if isinstance(cause, PenstockError) else",
+        "    return (cause.message if isinstance(cause, PenstockError) else",
         f"{LOAD}/test_worker.py",
     ),
     # --- the pipeline

@@ -143,10 +143,10 @@ class LoadInfo(StepResult[PackageReport]):
         return "\n".join([*lines, *self._last_lines()])
 
     def _package_lines(self, package: PackageReport) -> Iterator[str]:
-        pending = ", which an earlier run had left," if package.load_id in self.pending else ""
+        pending = ", pending from an earlier run," if package.load_id in self.pending else ""
         failed = len(package.failed_jobs)
-        without = f" without {human_count(failed, 'job')} that failed" if failed else ""
-        yield f"Package {package.load_id}{pending} is loaded{without}:"
+        exclusions = f" without {human_count(failed, 'job')} that failed" if failed else ""
+        yield f"Package {package.load_id}{pending} is loaded{exclusions}:"
         yield from _table_lines(package.tables)
         yield from (f"  without {job.job_id}: {job.failed_message}" for job in package.failed_jobs)
 

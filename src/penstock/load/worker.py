@@ -1,4 +1,4 @@
-"""Runs one job in a thread, with its own client; errors become the job states they stand for."""
+"""Runs one job in a thread, with its own client; errors become job states."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def is_terminal(error: BaseException) -> bool:
 
 def describe_error(error: BaseException) -> str:
     """Return the message of an error without secrets, with its type unless it is a `PenstockError`."""
-    ours = _translated_error(error)
-    return redact(ours.message if isinstance(ours, PenstockError) else f"{type(error).__name__}: {error}")
+    cause = _translated_error(error)
+    return redact(cause.message if isinstance(cause, PenstockError) else f"{type(error).__name__}: {error}")
 
 
 def _translated_error(error: BaseException) -> BaseException:
-    """Return the storage error that a Spark error stands for, or the error itself."""
+    """Return the storage error behind a Spark error, or the error itself."""
     return error if isinstance(error, PenstockError) else as_storage_error(error) or error
 
 

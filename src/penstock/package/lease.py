@@ -133,9 +133,9 @@ class Lease:
         self.check()
 
     def release(self) -> None:
-        """Give the lease back; the next run need not wait.
+        """Release the lease, so that the next run need not wait.
 
-        A storage that cannot be reached is no error: what the run came to does not depend on it.
+        An unreachable storage is only logged: the result of the run does not depend on it.
         """
         self._released.set()
         self._thread.join(timeout=self.holder.alive)

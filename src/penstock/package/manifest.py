@@ -58,8 +58,8 @@ def job_sizes(tables: Iterable[TableEntry], folders: Iterable[DataFolder]) -> di
 
 
 def _sum_if_known(sizes: Sequence[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    counted = [size for size in sizes if size is not None]
+    return sum(counted) if len(counted) == len(sizes) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ _UNSEALED_STATUSES: Final[tuple[TLoadPackageStatus, ...]] = ("new", "extracted",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """What is kept of finished packages. The manifests in their slots are always kept.
+    """The retention of finished packages. The manifests in their slots are always kept.
 
     `data` keeps data files; `packages` is the number of finished packages whose control files are kept, None
     for all.
@@ -325,7 +325,7 @@ def sealed_manifest(package: Package, mark: LoadMark) -> Manifest:
 def transfer_package(package: Package, target: Package, *, lease: Lease, is_transferred: bool) -> Package:
     """Move an extracted package to another storage; return the copy. Idempotent.
 
-    `lease` is that of the target, and `is_transferred` tells that the copy already counts. Until its marker
+    `lease` is that of the target, and with `is_transferred` the copy already counts. Until its marker
     is written the original counts. A marker that is written after another run has taken over does not count,
     so the original is deleted only after the lease is confirmed.
     """

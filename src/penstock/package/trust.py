@@ -44,7 +44,7 @@ def known_trust(storage: FileStorage) -> Trust:
     protocol = _protocol(storage)
     reason = TRUSTED_PROTOCOLS.get(protocol)
     if reason is None:
-        return Trust(trusted=False, reason=f"nothing is known about {protocol!r}")
+        return Trust(trusted=False, reason=f"the protocol {protocol!r} is not trusted")
     if protocol != "s3":
         return Trust(trusted=True, reason=reason)
     return _s3_trust(storage)
@@ -52,9 +52,9 @@ def known_trust(storage: FileStorage) -> Trust:
 
 def probed_trust(storage: FileStorage) -> Trust:
     """Return the trust by the table, refuted when a trial writes the same name twice."""
-    known = known_trust(storage)
-    if not known.trusted:
-        return known
+    trust = known_trust(storage)
+    if not trust.trusted:
+        return trust
     name = f"{_TRIAL_FOLDER}/{uuid.uuid4().hex}"
     try:
         first, second = (storage.put_if_absent(name, uuid.uuid4().bytes) for _ in range(2))
@@ -65,7 +65,7 @@ def probed_trust(storage: FileStorage) -> Trust:
     finally:
         storage.delete(name)
     if first and not second:
-        return known
+        return trust
     return Trust(trusted=False, reason="a trial wrote the same name twice")
 
 

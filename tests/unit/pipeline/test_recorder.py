@@ -146,7 +146,7 @@ def test_a_load_with_failed_jobs_shows_their_number_first_and_their_reasons_last
 def test_a_package_of_an_earlier_run_is_shown_as_such() -> None:
     lines = str(LOAD_INFOS[3]).splitlines()
 
-    assert lines[2] == "Package 17.5, which an earlier run had left, is loaded:"
+    assert lines[2] == "Package 17.5, pending from an earlier run, is loaded:"
     assert lines[-1] == "note: a note"
     assert LOAD_INFOS[3].asdict()["packages"][0]["was_pending"] is True
 

@@ -89,14 +89,14 @@ def test_the_last_error_is_raised_after_the_last_attempt(slept: list[float]) -> 
 
 
 def test_a_load_is_retried_unless_it_was_refused(slept: list[float]) -> None:
-    again = run_page(EXTRACT, {"orders": Source(failing=0)})["again"]
+    attempts = run_page(EXTRACT, {"orders": Source(failing=0)})["attempts"]
     late = LoadClientJobRetry(load_id="17.5", job_id="j", retry_count=5, retry_message="timed out")
     refused = LoadClientJobFailed(load_id="17.5", job_id="j", failed_message="no such type")
     patient, hopeless = Loading([late, late]), Loading([late, refused])
 
-    assert run_page(RUN, {"again": again, "pipeline": patient})["info"] == "loaded"
+    assert run_page(RUN, {"attempts": attempts, "pipeline": patient})["info"] == "loaded"
     with pytest.raises(PipelineStepFailed):
-        run_page(RUN, {"again": again, "pipeline": hopeless})
+        run_page(RUN, {"attempts": attempts, "pipeline": hopeless})
 
     assert (patient.calls, hopeless.calls) == (3, 2)
 

@@ -116,8 +116,8 @@ def _double_from_digits(text: str) -> str:
     double = f"try_cast({text} AS DOUBLE)"
     as_written = f"try_cast({text} AS DECIMAL(38,18))"
     as_held = f"try_cast(CAST({double} AS STRING) AS DECIMAL(38,18))"
-    whole = f"(try_cast({text} AS DECIMAL(38,0)) = try_cast(CAST({double} AS STRING) AS DECIMAL(38,0)))"
-    same = f"CASE WHEN {as_written} IS NULL THEN {whole} ELSE {as_written} = {as_held} END"
+    equal = f"(try_cast({text} AS DECIMAL(38,0)) = try_cast(CAST({double} AS STRING) AS DECIMAL(38,0)))"
+    same = f"CASE WHEN {as_written} IS NULL THEN {equal} ELSE {as_written} = {as_held} END"
     return (
         f"CASE WHEN isnan({double}) OR abs({double}) = double('inf') THEN NULL"
         f" WHEN length({digits}) <= {_EXACT_DOUBLE_DIGITS} OR {same} THEN {double} END"
@@ -196,10 +196,10 @@ def _binary_from_bigint(value: str) -> str:
 def _json_from_text(text: str) -> str:
     # Inside a list, text after the first document is an error or a second element.
     listed = f"try_parse_json(concat('[', {text}, ']'))"
-    one = f"try_variant_get({listed}, '$[0]', 'variant') IS NOT NULL"
-    two = f"try_variant_get({listed}, '$[1]', 'variant') IS NOT NULL"
-    beyond = f"({text} RLIKE '[0-9][eE][+]?[0-9]{{3}}' AND contains(to_json({listed}), 'Infinity'))"
-    return f"CASE WHEN {one} AND NOT {two} AND NOT {beyond} THEN {text} END"
+    first = f"try_variant_get({listed}, '$[0]', 'variant') IS NOT NULL"
+    second = f"try_variant_get({listed}, '$[1]', 'variant') IS NOT NULL"
+    overflow = f"({text} RLIKE '[0-9][eE][+]?[0-9]{{3}}' AND contains(to_json({listed}), 'Infinity'))"
+    return f"CASE WHEN {first} AND NOT {second} AND NOT {overflow} THEN {text} END"
 
 
 def _text_from_double(value: str) -> str:

@@ -120,7 +120,7 @@ def _from_tagged(source: str, kind: ValueType) -> str:
 def _from_mixed(source: str, kind: ValueType) -> str:
     shown = f"schema_of_variant({source})"
     is_wide = f"abs(try_variant_get({source}, '$', 'decimal(38,0)')) > {_MAX_BIGINT}"
-    whole = f"({shown} LIKE 'DECIMAL%,0)' AND {is_wide})"
+    is_wei = f"({shown} LIKE 'DECIMAL%,0)' AND {is_wide})"
     text = f"try_variant_get({source}, '$', 'string')"
     match kind:
         case "bool":
@@ -129,11 +129,11 @@ def _from_mixed(source: str, kind: ValueType) -> str:
             return f"CASE WHEN {shown} = 'BIGINT' THEN try_variant_get({source}, '$', 'bigint') END"
         case "wei":
             return (
-                f"CASE WHEN {whole} THEN try_variant_get({source}, '$', 'decimal(38,0)')"
+                f"CASE WHEN {is_wei} THEN try_variant_get({source}, '$', 'decimal(38,0)')"
                 f" WHEN {shown} = 'STRING' THEN {_from_tagged(text, kind)} END"
             )
         case "double":
-            number = f"{shown} IN ('DOUBLE', 'FLOAT') OR ({shown} LIKE 'DECIMAL%' AND NOT {whole})"
+            number = f"{shown} IN ('DOUBLE', 'FLOAT') OR ({shown} LIKE 'DECIMAL%' AND NOT {is_wei})"
             tagged = _from_tagged(text, "double")
             return (
                 f"CASE WHEN {number} THEN try_variant_get({source}, '$', 'double')"
