@@ -1,9 +1,9 @@
 """Real parts for tests, started and stopped on one machine without containers.
 
-Takes:   package registries through uv, Maven, Go and apt-get; root, to run the cluster as another user.
-Gives:   Postgres, an S3 gateway and a proxy before it that breaks connections, a Spark cluster with a
+Input:   package registries through uv, Maven, Go and apt-get; root, to run the cluster as another user.
+Output:  Postgres, an S3 gateway and a proxy before it that breaks connections, a Spark cluster with a
          Spark Connect server, and `parts.env` to find them.
-Touches: a permanent cache folder, and a run folder that `down` removes.
+Folders: a permanent cache folder, and a run folder that `down` removes.
 
     python3 -m dev.parts tools                  install what the parts need and the machine lacks
     python3 -m dev.parts jars [GROUP...]        resolve jars and check them against spark/jars.lock

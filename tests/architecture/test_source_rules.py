@@ -135,15 +135,15 @@ def _end(node: ast.stmt) -> tuple[int, int]:
 
 
 def docstring_faults(docstring: str) -> Iterator[str]:
-    """Yield what a package's docstring lacks: a summary, a blank line, then Takes, Gives and Touches."""
+    """Yield what a package's docstring lacks: a summary, a blank line, then Input, Output and Imports."""
     summary, *rest = docstring.splitlines() or [""]
     if not summary.endswith("."):
         yield "the first line must be a sentence that ends with a full stop"
     if rest[:1] != [""]:
         yield "the second line must be blank"
     fields = rest[1:]
-    if [line.split(":")[0] for line in fields if not line.startswith(" ")] != ["Takes", "Gives", "Touches"]:
-        yield "the fields must be Takes, Gives and Touches, in this order"
+    if [line.split(":")[0] for line in fields if not line.startswith(" ")] != ["Input", "Output", "Imports"]:
+        yield "the fields must be Input, Output and Imports, in this order"
     for line in fields:
         if not re.match(r"(\w+:) +\S.*\S$|  +\S", line):
             yield f"neither `Field: text` nor an indented continuation: {line!r}"
@@ -318,18 +318,18 @@ def test_no_file_is_long_except_tables_of_facts() -> None:
     [
         "",
         "A summary.",
-        "A summary\n\nTakes: a\nGives: b\nTouches: c",
-        "A summary.\nTakes: a\nGives: b\nTouches: c",
-        "A summary.\n\nTakes: a\nTouches: c",
-        "A summary.\n\nTakes: a\nGives:\nTouches: c",
-        "A summary.\n\nTakes: a\n more\nGives: b\nTouches: c",
+        "A summary\n\nInput: a\nOutput: b\nImports: c",
+        "A summary.\nInput: a\nOutput: b\nImports: c",
+        "A summary.\n\nInput: a\nImports: c",
+        "A summary.\n\nInput: a\nOutput:\nImports: c",
+        "A summary.\n\nInput: a\n more\nOutput: b\nImports: c",
     ],
 )
 def test_an_incomplete_docstring_of_a_package_is_recognized(docstring: str) -> None:
     assert list(docstring_faults(docstring))
 
 
-def test_every_package_documents_what_it_takes_gives_and_touches() -> None:
+def test_every_package_documents_its_input_output_and_imports() -> None:
     packages = [path.relative_to(PACKAGE).as_posix() for path in sorted(PACKAGE.glob("*/__init__.py"))]
 
     assert packages

@@ -32,8 +32,8 @@ Finding = tuple[int, str]
 PHRASE = re.compile(
     rf"(?<![\w-])(?:{'|'.join(sorted(RETIRED_PHRASES, key=len, reverse=True))})(?![\w-])", re.I
 )
-CODE = re.compile(r"```.*?```|`[^`]*`|^ *(?:>>>|\.\.\.).*$|^Gives:", re.DOTALL | re.MULTILINE)
-"""Parts of a docstring that are no prose: code, doctests, and a field of the docstrings of packages."""
+CODE = re.compile(r"```.*?```|`[^`]*`|^ *(?:>>>|\.\.\.).*$", re.DOTALL | re.MULTILINE)
+"""Parts of a docstring that are no prose: code and doctests."""
 
 in_progress = pytest.mark.xfail(strict=False, reason="the package is being brought to the rule")
 

@@ -1,8 +1,8 @@
 """The command line.
 
-Takes:   command lines.
-Gives:   text for people, JSON and exit codes for scripts.
-Touches: pipeline, package, interfaces, config, errors.
+Input:   command lines.
+Output:  text for people, JSON and exit codes for scripts.
+Imports: pipeline, package, interfaces, config, errors.
 """
 
 from penstock.cli.main import main

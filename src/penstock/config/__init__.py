@@ -1,8 +1,8 @@
 """Settings: read once at the door and passed on as values.
 
-Takes:   environment variables, `secrets.toml`, `config.toml`, and what providers of others say.
-Gives:   `Settings`, a value that answers lookups; specs and arguments filled from it; texts without secrets.
-Touches: errors.
+Input:   environment variables, `secrets.toml`, `config.toml`, and what providers of others say.
+Output:  `Settings`, a value that answers lookups; specs and arguments filled from it; texts without secrets.
+Imports: errors.
 """
 
 from penstock.config.accessor import ConfigAccessor, SecretsAccessor

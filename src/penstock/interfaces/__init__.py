@@ -1,8 +1,8 @@
 """What a source and a destination must be able to do.
 
-Takes:   schemas and settings.
-Gives:   the records and base classes by which the stages meet: resources, destinations, jobs, the ledger.
-Touches: schema, config, errors.
+Input:   schemas and settings.
+Output:  the records and base classes by which the stages meet: resources, destinations, jobs, the ledger.
+Imports: schema, config, errors.
 """
 
 from penstock.interfaces.capabilities import (

@@ -1,8 +1,8 @@
 """Load packages: one folder per load, with control files, job files and data.
 
-Takes:   names, counts and schemas from the stages.
-Gives:   packages that any process can resume.
-Touches: spark (paths), interfaces, schema, errors.
+Input:   names, counts and schemas from the stages.
+Output:  packages that any process can resume.
+Imports: spark (paths), interfaces, schema, errors.
 """
 
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName

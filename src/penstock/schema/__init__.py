@@ -1,8 +1,8 @@
 """Schemas as pure values: tables, columns, types, names, and the changes that data makes to them.
 
-Takes:   schema documents of dlt and penstock, names as sources spell them, evidence from rows.
-Gives:   frozen tables and columns, normalized names, Spark types, version hashes, decisions.
-Touches: errors.
+Input:   schema documents of dlt and penstock, names as sources spell them, evidence from rows.
+Output:  frozen tables and columns, normalized names, Spark types, version hashes, decisions.
+Imports: errors.
 """
 
 from penstock.schema.column import COLUMN_HINTS, COMPOUND_HINTS, Column, TColumnSchema

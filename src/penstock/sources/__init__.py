@@ -1,8 +1,8 @@
 """Declaration of sources, resources and transformers.
 
-Takes:   functions, generators, data and DataFrames of users.
-Gives:   lazy declarations, and the flows that extract reads.
-Touches: interfaces, schema, config, errors.
+Input:   functions, generators, data and DataFrames of users.
+Output:  lazy declarations, and the flows that extract reads.
+Imports: interfaces, schema, config, errors.
 """
 
 from typing import Any

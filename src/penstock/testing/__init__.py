@@ -1,8 +1,8 @@
 """For people who test with penstock or write plug-ins for it.
 
-Takes:   a destination.
-Gives:   cases that every destination must pass, tables as documents, deterministic nested rows of any number.
-Touches: pipeline, sources, interfaces, errors.
+Input:   a destination.
+Output:  cases that every destination must pass, tables as documents, deterministic nested rows of any number.
+Imports: pipeline, sources, interfaces, errors.
 """
 
 from penstock.testing.bench import Bench

@@ -1,8 +1,8 @@
 """An HTTP client for REST APIs: pagination, authentication and retries.
 
-Takes:   URLs, parameters, paginators.
-Gives:   pages of rows. The client also runs on executors that have `requests` but not penstock.
-Touches: config, interfaces, errors.
+Input:   URLs, parameters, paginators.
+Output:  pages of rows. The client also runs on executors that have `requests` but not penstock.
+Imports: config, interfaces, errors.
 """
 
 from penstock.sources.extras import required_extra

@@ -1,8 +1,8 @@
 """A source for REST APIs, declared by a dict of endpoints.
 
-Takes:   the configuration of dlt's `rest_api`: a client, defaults, and resources with endpoints.
-Gives:   a source whose resources make requests when they are read.
-Touches: the client in `sources.rest`, config, interfaces.
+Input:   the configuration of dlt's `rest_api`: a client, defaults, and resources with endpoints.
+Output:  a source whose resources make requests when they are read.
+Imports: the client in `sources.rest`, config, interfaces.
 """
 
 from penstock.sources.extras import required_extra

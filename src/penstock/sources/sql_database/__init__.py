@@ -1,8 +1,8 @@
 """Tables of a database, read by Spark in ranges of their keys.
 
-Takes:   credentials of a database, and names of tables or queries.
-Gives:   resources that yield DataFrames, with the types, keys and references of the database.
-Touches: spark, interfaces, schema, config, errors.
+Input:   credentials of a database, and names of tables or queries.
+Output:  resources that yield DataFrames, with the types, keys and references of the database.
+Imports: spark, interfaces, schema, config, errors.
 """
 
 from penstock.sources.extras import required_extra
