@@ -9,7 +9,7 @@ WORKSPACE, DROP, UNBOUND = (f"{HERE}/test_{name}.py" for name in ("workspace", "
 INSPECTION, FACTORY = (f"{HERE}/test_{name}.py" for name in ("pipeline_inspection", "factory"))
 STATE_CHANGES = f"{HERE}/test_state_changes.py"
 PIPELINE, REFRESH, EXECUTION = (f"{HERE}/test_{name}.py" for name in ("pipeline", "refresh", "execution"))
-SYNC, GIVEN = f"{HERE}/test_sync.py", "unit/sources/test_given.py"
+SYNC, GIVEN = f"{HERE}/test_sync.py", "unit/sources/test_flows.py"
 FLOW_PAGE, FLOW_REFRESH = "flow/test_pipeline_page.py", "flow/test_refresh.py"
 WHOLE, READING = "flow/test_end_to_end.py", "flow/test_reading.py"
 
@@ -19,9 +19,9 @@ _FORGETS = "a_refresh_deletes_the_state"
 _STEPS = "extract_normalize_and_load_have_the_same_result_as_run"
 _KEPT = "changes_of_the_state_are_loaded_by_the_next_run"
 _CLIENT = "the_destination_client_has_the_stored_schema"
-_FLOWS = "sources_are_flows_and_all_that_came_without_one_is_another"
-_SAID = "what_a_run_says_of_columns_keys_and_contracts_counts_over_what_a_resource_says"
-_HINTS = "hints_of_the_run_count_for_all_and_change_nobody_elses_resource"
+_FLOWS = "each_source_is_a_flow_and_data_without_a_source_is_another"
+_SAID = "columns_keys_and_contracts_of_a_run_override_those_of_a_resource"
+_HINTS = "hints_of_the_run_apply_to_copies_of_all_resources"
 
 SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     # Attributes
@@ -94,7 +94,7 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "R18": ("disposition as a dict", GIVEN, _SAID),
     "R19": ("disposition over that of resources", GIVEN, _HINTS),
     "R20": ("columns and primary key", GIVEN, _SAID),
-    "R21": ("an explicit schema", GIVEN, "a_schema_of_the_run_is_that_of_every_flow_and_stays_as_it_is"),
+    "R21": ("an explicit schema", GIVEN, "a_schema_of_the_run_is_used_by_every_flow_and_not_changed"),
     "R22": ("file formats", FACTORY, "an_unknown_file_format_is_refused_before_spark_starts"),
     "R23": ("schema contract over all tables", GIVEN, _SAID),
     "R24": ("drop_sources: tables and whole state", FLOW_REFRESH, _ANEW),

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
         penstock.current.resource_state,
     ],
 )
-def test_outside_a_run_nothing_is_at_hand(ask: Callable[[], Any]) -> None:
+def test_outside_a_run_the_context_is_empty(ask: Callable[[], Any]) -> None:
     with pytest.raises(NotDuringRun):
         ask()
 
 
-def test_state_outside_a_run_is_a_dict_that_nobody_keeps() -> None:
+def test_state_outside_a_run_is_a_dict_that_is_not_stored() -> None:
     penstock.current.source_state()["a"] = 1
     penstock.current.resource_state("r")["a"] = 1
 
     assert penstock.current.source_state() == penstock.current.resource_state("r") == {}
 
 
-def test_state_is_made_when_it_is_asked_for_under_source_and_resource() -> None:
+def test_state_of_a_source_and_a_resource_is_created_at_first_use() -> None:
     state: dict[str, Any] = {}
 
     with override_context(state=state, source_name="shop", resource_name="orders"):
@@ -55,7 +55,7 @@ def test_state_is_made_when_it_is_asked_for_under_source_and_resource() -> None:
     assert penstock.current.state is penstock.current.source_state
 
 
-def test_iterating_over_a_resource_has_a_state_that_ends_with_it() -> None:
+def test_state_of_an_iteration_ends_with_the_iteration() -> None:
     @penstock.resource
     def counting() -> Iterator[int]:
         for _ in range(2):
@@ -66,7 +66,7 @@ def test_iterating_over_a_resource_has_a_state_that_ends_with_it() -> None:
     assert (list(counting), list(counting)) == ([1, 2], [1, 2])
 
 
-def test_code_knows_the_resource_that_it_runs_for() -> None:
+def test_the_current_resource_is_available_to_its_function() -> None:
     @penstock.resource
     def here() -> Iterator[Any]:
         yield penstock.current.resource_name(), penstock.current.resource().name
@@ -89,7 +89,7 @@ def test_the_function_of_a_source_can_change_its_schema() -> None:
     assert "extra" in shaped().schema.tables
 
 
-def test_what_is_at_hand_is_given() -> None:
+def test_the_context_of_a_run_is_returned() -> None:
     pipeline, schema = object(), Schema("shop")
     document: dict[str, Any] = {"load_id": "1.5", "state": {}}
     package = CurrentPackage(document=document, commit=lambda: None)

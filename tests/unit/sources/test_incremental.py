@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ROWS = [{"n": number} for number in range(5)]
 
 
-def test_it_stands_where_users_look_for_it() -> None:
+def test_incremental_is_available_under_its_public_names() -> None:
     assert penstock.sources.incremental is incremental
     assert incremental[str]("n").terms.value_type is str
     assert incremental("n").terms.value_type is None
@@ -35,17 +35,17 @@ def test_it_stands_where_users_look_for_it() -> None:
         {"last_value_func": "mean"},
     ],
 )
-def test_what_cannot_be_is_refused_at_once(said: dict[str, Any]) -> None:
+def test_invalid_options_are_rejected_when_declared(said: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         incremental(**{"cursor_path": "n", **said})
 
 
-def test_outside_a_run_there_is_no_last_value() -> None:
+def test_outside_a_run_a_cursor_has_no_last_value() -> None:
     with pytest.raises(NotDuringRun, match="last value"):
         incremental("n", initial_value=3).last_value  # noqa: B018 - raises
 
 
-def test_what_a_caller_says_is_laid_over_the_default() -> None:
+def test_arguments_of_a_call_override_the_default_cursor() -> None:
     default = incremental[int]("n", initial_value=1, lag=2, primary_key="id", row_order="asc")
 
     merged = default.merge(incremental(initial_value=5, end_value=9))
@@ -56,7 +56,7 @@ def test_what_a_caller_says_is_laid_over_the_default() -> None:
     assert default.end_value is None
 
 
-def test_two_readings_of_one_resource_do_not_share_their_cursor() -> None:
+def test_two_iterations_of_a_resource_have_separate_cursors() -> None:
     seen: list[Any] = []
 
     @penstock.resource
@@ -69,7 +69,7 @@ def test_two_readings_of_one_resource_do_not_share_their_cursor() -> None:
     assert [one.last_value for one in seen] == [4, 4]
 
 
-def test_a_hint_wins_over_the_argument_and_can_be_taken_back() -> None:
+def test_a_hint_overrides_the_argument_and_can_be_removed() -> None:
     @penstock.resource
     def numbers(n: Any = incremental("n", initial_value=1)) -> Iterator[Any]:
         yield from ROWS
@@ -81,7 +81,7 @@ def test_a_hint_wins_over_the_argument_and_can_be_taken_back() -> None:
     assert list(hinted) == ROWS[4:]
 
 
-def test_steps_stand_before_the_cursor_unless_they_say_otherwise() -> None:
+def test_steps_run_before_the_cursor_by_default() -> None:
     def numbers() -> Any:
         return penstock.resource(ROWS, name="r", incremental=incremental("n", initial_value=6))
 
@@ -120,7 +120,7 @@ def test_values_from_the_environment_have_the_type_of_the_cursor(
 
 
 @pytest.mark.parametrize("annotation", ["incremental[int]", "incremental[int] | None", "Any"])
-def test_an_annotation_that_is_a_text_is_read(annotation: str) -> None:
+def test_a_string_annotation_is_resolved(annotation: str) -> None:
     def numbers(n: Any = None) -> Iterator[Any]:
         yield {"n": 1, "has": n is not None}
 

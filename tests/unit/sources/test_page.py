@@ -20,7 +20,7 @@ def test_the_page_has_examples() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(ALONE)))
-def test_the_examples_run_and_give_what_the_page_says(
+def test_the_examples_run_with_the_results_on_the_page(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path))

@@ -42,7 +42,7 @@ def test_a_generator_names_its_resource(data: Any) -> None:
     [[1, 2], (1, 2), iter([1, 2]), {1: 0, 2: 0}.keys(), partial(iter, [1, 2])],
     ids=["list", "tuple", "iterator", "view", "partial"],
 )
-def test_what_has_no_name_needs_one(data: Any) -> None:
+def test_data_without_a_name_is_rejected(data: Any) -> None:
     with pytest.raises(MissingTableName):
         penstock.resource(data)
 
@@ -50,18 +50,18 @@ def test_what_has_no_name_needs_one(data: Any) -> None:
 
 
 @pytest.mark.parametrize("data", ["text", b"bytes", {"a": 1}, 7, object(), penstock.resource([1], name="n")])
-def test_what_is_not_rows_is_refused_when_it_is_declared(data: Any) -> None:
+def test_data_that_is_not_rows_is_rejected_when_declared(data: Any) -> None:
     with pytest.raises(UnsupportedData):
         penstock.resource(data, name="t")
 
 
 @pytest.mark.parametrize("given", ["text", {"a": 1}, None, 7, penstock.resource([1], name="n")])
-def test_a_function_that_gives_no_rows_is_refused_when_it_is_read(given: Any) -> None:
+def test_a_function_without_rows_is_rejected_when_read(given: Any) -> None:
     with pytest.raises(UnsupportedData, match="the function must yield or return rows"):
         list(penstock.resource(lambda: given, name="t"))
 
 
-def test_nothing_runs_until_items_are_asked_for() -> None:
+def test_nothing_runs_before_the_first_item() -> None:
     called: list[bool] = []
 
     @penstock.resource
@@ -76,7 +76,7 @@ def test_nothing_runs_until_items_are_asked_for() -> None:
     assert (before, items, called) == ([], [1], [True])
 
 
-def test_calling_gives_a_copy_and_binds_once() -> None:
+def test_a_call_returns_a_copy_and_binds_once() -> None:
     rows = penstock.resource(numbers)
 
     bound = rows(2)
@@ -89,7 +89,7 @@ def test_calling_gives_a_copy_and_binds_once() -> None:
         penstock.resource([1], name="n")()
 
 
-def test_arguments_that_are_missing_are_named() -> None:
+def test_missing_arguments_are_named() -> None:
     @penstock.resource
     def pages(first: int, last: int, *, size: int = 10) -> Iterator[int]:
         yield from range(first, last, size)
@@ -136,7 +136,7 @@ def test_steps_change_the_resource_itself(
     assert list(rows) == expected
 
 
-def test_a_step_can_take_the_mark_of_its_item_but_defaults_stay_defaults() -> None:
+def test_a_step_can_take_the_mark_of_its_item_without_changing_defaults() -> None:
     def rows() -> Iterator[Any]:
         yield penstock.mark.with_table_name(1, "t")
 
@@ -149,14 +149,14 @@ def test_a_step_can_take_the_mark_of_its_item_but_defaults_stay_defaults() -> No
     assert [list(one) for one in marks] == [[penstock.mark.with_table_name(1, "t").mark], [10], ["1"]]
 
 
-def test_a_step_that_is_no_function_is_refused() -> None:
+def test_a_step_that_is_not_a_function_is_rejected() -> None:
     with pytest.raises(UsageError, match="is not a function"):
         penstock.resource([1], name="n").add_map(7)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a step cannot run before the data"):
         penstock.resource([1], name="n").add_map(str, insert_at=0)
 
 
-def test_a_renamed_copy_leaves_the_resource_as_it_is() -> None:
+def test_a_renamed_copy_does_not_change_the_resource() -> None:
     rows = penstock.resource(numbers)
 
     other = rows.with_name("others")
@@ -172,7 +172,7 @@ def test_a_name_can_depend_on_arguments() -> None:
     assert (page(7).name, page.name) == ("page_7_2", "page")
 
 
-def test_hints_can_be_asked_and_set() -> None:
+def test_hints_can_be_read_and_set() -> None:
     rows = penstock.resource(numbers, write_disposition={"disposition": "merge", "strategy": "upsert"})
 
     rows.table_name = "all_numbers"
@@ -184,7 +184,7 @@ def test_hints_can_be_asked_and_set() -> None:
     assert rows.compute_table_schema()["write_disposition"] == "replace"
 
 
-def test_the_table_of_hints_that_are_functions_is_asked_for_with_an_item() -> None:
+def test_the_table_schema_of_dynamic_hints_needs_an_item() -> None:
     rows = penstock.resource(numbers, table_name=lambda item: f"n_{item}")
 
     assert rows.compute_table_schema(7)["name"] == "n_7"
@@ -192,7 +192,7 @@ def test_the_table_of_hints_that_are_functions_is_asked_for_with_an_item() -> No
         rows.compute_table_schema()
 
 
-def test_what_is_shown_names_the_resource() -> None:
+def test_the_repr_names_the_resource() -> None:
     parent = penstock.resource(numbers)
 
     @penstock.transformer(data_from=parent)
@@ -203,12 +203,12 @@ def test_what_is_shown_names_the_resource() -> None:
     assert "data_from='numbers'" in repr(doubled)
 
 
-def test_the_names_of_dlt_are_names_for_the_same() -> None:
+def test_the_names_of_dlt_are_aliases() -> None:
     assert DltResource is Resource
     assert isinstance(penstock.resource([1], name="n"), penstock.sources.DltResource)
 
 
-def test_data_has_nothing_to_run_in_a_thread() -> None:
+def test_data_cannot_be_parallelized() -> None:
     with pytest.raises(UsageError, match="holds data, which cannot run in a thread"):
         penstock.resource([1, 2], name="n", parallelized=True)
 
@@ -221,7 +221,7 @@ def test_a_frame_is_one_item() -> None:
     assert item is frame
 
 
-def test_a_function_that_says_it_returns_a_resource_is_called_at_once() -> None:
+def test_a_function_annotated_to_return_a_resource_is_called_when_declared() -> None:
     @penstock.resource
     def pages(count: int = 2) -> DltResource:
         found: DltResource = penstock.resource(numbers, name="inner", write_disposition="replace")(count)

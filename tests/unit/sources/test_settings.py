@@ -37,12 +37,14 @@ def variables(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_every_function_looks_in_its_own_section(variables: pytest.MonkeyPatch) -> None:
+def test_arguments_are_looked_up_in_the_section_of_the_function(variables: pytest.MonkeyPatch) -> None:
     assert list(hub()) == [3, ("t", 10), ("t", 10, True)]
     assert list(hub(pages=1).with_resources("pages")) == [1]
 
 
-def test_a_resource_in_a_source_looks_in_the_section_of_the_source(variables: pytest.MonkeyPatch) -> None:
+def test_arguments_of_a_resource_use_the_section_of_its_source(
+    variables: pytest.MonkeyPatch,
+) -> None:
     variables.setenv("SOURCES__OTHER__HUB__PAGES", "4")
     variables.setenv("SOURCES__OTHER__ISSUES__SIZE", "99")
     variables.setenv("SOURCES__OTHER__ISSUES__TOKEN", "of the other")
@@ -51,12 +53,12 @@ def test_a_resource_in_a_source_looks_in_the_section_of_the_source(variables: py
     assert list(issues) == [("t", 10)]
 
 
-def test_what_is_not_found_is_named_with_the_places_that_were_looked_at() -> None:
+def test_a_missing_setting_is_named_with_the_keys_that_were_tried() -> None:
     with pytest.raises(ConfigFieldMissing, match="SOURCES__TEST_SETTINGS__ISSUES__TOKEN"):
         list(issues)
 
 
-def test_settings_are_asked_for_when_items_are_and_once_for_all(variables: pytest.MonkeyPatch) -> None:
+def test_settings_are_read_once_with_the_first_item(variables: pytest.MonkeyPatch) -> None:
     bound = penstock.resource([("a", 1), ("b", 2)], name="given") | details()
 
     variables.setenv("SOURCES__TEST_SETTINGS__DETAILS__VERBOSE", "false")
@@ -64,7 +66,7 @@ def test_settings_are_asked_for_when_items_are_and_once_for_all(variables: pytes
     assert list(bound) == [("a", 1, False), ("b", 2, False)]
 
 
-def test_functions_that_a_source_calls_look_in_its_section(variables: pytest.MonkeyPatch) -> None:
+def test_functions_that_a_source_calls_use_its_section(variables: pytest.MonkeyPatch) -> None:
     variables.setenv("SOURCES__TEST_SETTINGS__ASKING__COLOUR", "red")
 
     @with_config

@@ -39,7 +39,7 @@ def _forget() -> None:
     ASKED.clear()
 
 
-def test_a_source_is_called_like_its_function_and_so_are_schema_and_section() -> None:
+def test_source_schema_and_section_are_named_after_the_function() -> None:
     source = forum()
 
     assert (source.name, source.schema.name, source.section) == ("forum", "forum", "test_source")
@@ -47,14 +47,14 @@ def test_a_source_is_called_like_its_function_and_so_are_schema_and_section() ->
     assert list(source.selected_resources) == ["users", "posts"]
 
 
-def test_what_feeds_two_is_read_once() -> None:
+def test_a_shared_parent_is_read_once() -> None:
     items = list(forum())
 
     assert len(items) == 4
     assert ASKED == ["users", "users"]
 
 
-def test_a_selection_is_a_copy_and_reads_what_it_needs() -> None:
+def test_a_selection_is_a_copy_that_also_reads_parents() -> None:
     source = forum()
 
     chosen = source.with_resources("posts")
@@ -67,7 +67,7 @@ def test_a_selection_is_a_copy_and_reads_what_it_needs() -> None:
         source.with_resources("users", "nobody")
 
 
-def test_what_is_done_to_a_resource_of_a_source_counts_for_what_it_feeds_and_nowhere_else() -> None:
+def test_changes_of_a_resource_apply_to_its_source_only() -> None:
     source = forum()
 
     source.users.add_filter(lambda user: user["id"] == 1)
@@ -76,7 +76,7 @@ def test_what_is_done_to_a_resource_of_a_source_counts_for_what_it_feeds_and_now
     assert len(list(forum().with_resources("posts"))) == 2
 
 
-def test_resources_can_be_added_and_taken_out() -> None:
+def test_resources_can_be_added_and_detached() -> None:
     source = forum()
 
     source.more = penstock.resource([2], name="more")
@@ -93,7 +93,7 @@ def test_resources_can_be_added_and_taken_out() -> None:
         _ = source.nobody
 
 
-def test_two_resources_of_one_name_are_refused() -> None:
+def test_two_resources_of_one_name_are_rejected() -> None:
     @penstock.source
     def twins() -> Any:
         return penstock.resource([1], name="same"), penstock.resource([2], name="same")
@@ -102,7 +102,7 @@ def test_two_resources_of_one_name_are_refused() -> None:
         twins()
 
 
-def test_a_source_can_yield_return_one_or_give_plain_generators() -> None:
+def test_a_source_can_yield_or_return_resources_and_generators() -> None:
     def rows() -> Iterator[int]:
         yield 1
 
@@ -115,7 +115,7 @@ def test_a_source_can_yield_return_one_or_give_plain_generators() -> None:
         penstock.source(lambda: None, name="nothing")()
 
 
-def test_terms_of_a_source_stand_in_its_schema() -> None:
+def test_options_of_a_source_are_stored_in_its_schema() -> None:
     source = penstock.source(
         lambda: users, name="strict", max_table_nesting=1, root_key=True, schema_contract="freeze"
     )()
@@ -127,7 +127,7 @@ def test_terms_of_a_source_stand_in_its_schema() -> None:
     assert (source.max_table_nesting, source.root_key, source.schema_contract) == (None, True, "freeze")
 
 
-def test_a_factory_can_be_copied_with_other_terms() -> None:
+def test_a_factory_can_be_copied_with_other_options() -> None:
     other = forum.clone(name="club", section="elsewhere", max_table_nesting=7)
 
     assert (other().name, other().section, other().max_table_nesting) == ("club", "elsewhere", 7)
@@ -144,7 +144,7 @@ def test_a_copy_under_another_name_has_another_schema() -> None:
     assert copy.max_table_nesting == 2
 
 
-def test_a_given_schema_is_copied_and_names_the_source(tmp_path: Path) -> None:
+def test_a_declared_schema_is_copied_and_names_the_source(tmp_path: Path) -> None:
     given = Schema("library")
     given.update_table({"name": "books", "columns": {"id": {"data_type": "text"}}})
     path = tmp_path / "shelf.yaml"
@@ -159,7 +159,7 @@ def test_a_given_schema_is_copied_and_names_the_source(tmp_path: Path) -> None:
     assert by_value.schema is not given
 
 
-def test_a_source_that_is_split_can_run_in_parts() -> None:
+def test_a_decomposed_source_runs_in_parts() -> None:
     source = forum()
     source.extra.selected = True
 
@@ -169,7 +169,7 @@ def test_a_source_that_is_split_can_run_in_parts() -> None:
     assert source.decompose("none") == [source]
 
 
-def test_the_declared_tables_can_be_looked_at_before_anything_runs() -> None:
+def test_the_declared_tables_are_known_before_anything_runs() -> None:
     def kind(item: Any) -> str:
         return str(item["kind"])
 
@@ -195,7 +195,7 @@ def test_a_source_function_may_be_a_coroutine() -> None:
     assert list(asyncio.run(made).resources) == ["users"]
 
 
-def test_a_source_can_be_shown() -> None:
+def test_a_source_has_a_readable_text() -> None:
     assert str(forum()).splitlines() == [
         "penstock.source 'forum', 2 of 3 resources selected",
         "- resource users: selected",
@@ -205,11 +205,11 @@ def test_a_source_can_be_shown() -> None:
     assert repr(forum) == "<@penstock.source 'forum'>"
 
 
-def test_running_needs_a_pipeline_at_hand() -> None:
+def test_run_of_a_source_needs_an_active_pipeline() -> None:
     with pytest.raises(NotDuringRun):
         _ = forum().run
 
 
-def test_the_names_of_dlt_are_names_for_the_same() -> None:
+def test_the_names_of_dlt_are_aliases() -> None:
     assert DltSource is Source
     assert isinstance(forum(), penstock.sources.DltSource)

@@ -42,7 +42,7 @@ def test_piping_makes_a_copy_so_that_one_transformer_can_be_used_twice() -> None
         list(letters)
 
 
-def test_the_mark_of_an_item_is_there_for_who_asks() -> None:
+def test_a_transformer_can_take_the_mark_of_an_item() -> None:
     def marked() -> Iterator[Any]:
         yield penstock.mark.with_table_name(1, "t")
         yield 2
@@ -58,7 +58,7 @@ def test_a_step_before_a_transformer_changes_what_it_gets() -> None:
     assert list(words | upper) == [letter + "!" for letter in "ANTBEE"]
 
 
-def test_a_transformer_that_takes_no_item_is_refused() -> None:
+def test_a_transformer_without_an_item_is_rejected() -> None:
     with pytest.raises(UsageError, match="takes no item"):
 
         @penstock.transformer
@@ -69,7 +69,7 @@ def test_a_transformer_that_takes_no_item_is_refused() -> None:
         penstock.transformer([1], name="t")  # type: ignore[call-overload]
 
 
-def test_nothing_feeds_itself() -> None:
+def test_a_transformer_cannot_feed_itself() -> None:
     fed = words | letters
 
     with pytest.raises(UsageError, match="cannot feed itself"):
@@ -78,6 +78,6 @@ def test_nothing_feeds_itself() -> None:
         words().pipe_data_from(fed)
 
 
-def test_a_limit_of_a_transformer_is_ignored_and_that_of_what_feeds_it_counts() -> None:
+def test_only_the_limit_of_the_feeding_resource_applies_to_a_transformer() -> None:
     assert list((words | letters).add_limit(1)) == list("antbee")
     assert list(words().add_limit(1) | letters) == list("ant")

@@ -80,7 +80,7 @@ PAGES: dict[str, tuple[str, str, BasePaginator, int]] = {
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_every_kind_of_pages_gives_all_rows_and_ends(api: Api, kind: str) -> None:
+def test_every_paginator_returns_all_rows_and_ends(api: Api, kind: str) -> None:
     path, method, paginator, requests_made = PAGES[kind]
     client = RESTClient(api.url, paginator=paginator)
 
@@ -90,11 +90,11 @@ def test_every_kind_of_pages_gives_all_rows_and_ends(api: Api, kind: str) -> Non
 
 
 @pytest.mark.parametrize("path", ["link", "relative", "header", "pages", "cursor"])
-def test_pages_are_found_out(api: Api, path: str) -> None:
+def test_the_paginator_is_detected(api: Api, path: str) -> None:
     assert ids(RESTClient(api.url), path) == ALL
 
 
-def test_what_has_no_pages_is_one(api: Api) -> None:
+def test_a_response_without_pagination_is_one_page(api: Api) -> None:
     (page,) = RESTClient(api.url).paginate("single")
 
     assert [row["id"] for row in page] == [0, 1, 2]
@@ -111,7 +111,7 @@ NOWHERE: dict[str, BasePaginator] = {
 
 
 @pytest.mark.parametrize("kind", NOWHERE)
-def test_an_empty_reference_is_the_end(api: Api, kind: str) -> None:
+def test_an_empty_reference_ends_the_pages(api: Api, kind: str) -> None:
     (page,) = RESTClient(api.url).paginate("endless", paginator=NOWHERE[kind])
 
     assert len(page) == 10
@@ -125,7 +125,7 @@ AGAIN: dict[str, tuple[BasePaginator, str]] = {
 
 
 @pytest.mark.parametrize("kind", AGAIN)
-def test_a_page_that_follows_itself_is_refused(api: Api, kind: str) -> None:
+def test_a_page_that_links_to_itself_is_rejected(api: Api, kind: str) -> None:
     paginator, where = AGAIN[kind]
 
     with pytest.raises(ResponseNotUnderstood, match=f"another page at {where} of .* same page repeatedly"):
@@ -135,13 +135,13 @@ def test_a_page_that_follows_itself_is_refused(api: Api, kind: str) -> None:
     assert len(api.seen) == 3
 
 
-def test_one_cursor_may_stand_for_many_pages(api: Api) -> None:
+def test_one_cursor_may_return_many_pages(api: Api) -> None:
     client = RESTClient(api.url, paginator=JSONResponseCursorPaginator("cursor"))
 
     assert ids(client, "endless/scroll") == ALL
 
 
-def test_a_paginator_that_was_left_begins_anew(api: Api) -> None:
+def test_an_abandoned_paginator_starts_from_scratch(api: Api) -> None:
     paginator = JSONLinkPaginator("links.next")
     for _ in range(4):
         page = next(RESTClient(api.url).paginate("link", paginator=paginator))
@@ -149,7 +149,7 @@ def test_a_paginator_that_was_left_begins_anew(api: Api) -> None:
 
 
 @pytest.mark.parametrize(("maximum", "pages"), [(1, 1), (2, 2), (None, 3)], ids=["one", "two", "all"])
-def test_a_maximum_ends_it(api: Api, maximum: int | None, pages: int) -> None:
+def test_a_maximum_ends_the_pages(api: Api, maximum: int | None, pages: int) -> None:
     paginator = PageNumberPaginator(total_path="total_pages", maximum_page=maximum)
 
     assert len(list(RESTClient(api.url).paginate("pages", paginator=paginator))) == pages
@@ -159,13 +159,13 @@ def test_a_maximum_ends_it(api: Api, maximum: int | None, pages: int) -> None:
     ("selector", "count"),
     [("payload.batches[0].rows", 2), ("payload.batches[*].rows[*]", 4), ("$", 1), ("nowhere", 0)],
 )
-def test_rows_are_taken_from_where_a_path_leads(api: Api, selector: str, count: int) -> None:
+def test_rows_are_selected_by_a_path(api: Api, selector: str, count: int) -> None:
     (page,) = RESTClient(api.url, data_selector=selector).paginate("nested")
 
     assert len(page) == count
 
 
-def test_a_paginator_that_cannot_read_a_response_says_what_it_looked_for(api: Api) -> None:
+def test_a_response_that_a_paginator_cannot_read_is_rejected(api: Api) -> None:
     with pytest.raises(ResponseNotUnderstood, match=r"a whole number at meta.count .* got nothing"):
         ids(RESTClient(api.url), "pages", paginator=PageNumberPaginator(total_path="meta.count"))
     with pytest.raises(ResponseNotUnderstood, match=r"true or false at total_pages .* got a int"):
@@ -187,7 +187,7 @@ def test_a_paginator_that_cannot_read_a_response_says_what_it_looked_for(api: Ap
         lambda: RetrySession(attempts=0),
     ],
 )
-def test_what_cannot_work_is_refused_when_it_is_said(make: Any) -> None:
+def test_invalid_paginators_are_rejected_when_declared(make: Any) -> None:
     with pytest.raises(UsageError):
         make()
 
@@ -209,7 +209,7 @@ LOG_INS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", LOG_INS)
-def test_every_log_in_works_here_and_after_a_journey_and_shows_no_secret(api: Api, kind: str) -> None:
+def test_every_authentication_works_also_unpickled_and_shows_no_secret(api: Api, kind: str) -> None:
     auth: AuthBase = LOG_INS[kind](api)
     client = RESTClient(api.url, auth=auth)
 
@@ -219,7 +219,7 @@ def test_every_log_in_works_here_and_after_a_journey_and_shows_no_secret(api: Ap
     assert not any(secret in repr(auth) + str(auth) for secret in (TOKEN, KEY, PASSWORD))
 
 
-def test_a_token_is_used_until_it_is_old(api: Api) -> None:
+def test_a_token_is_used_until_it_expires(api: Api) -> None:
     client = RESTClient(api.url, auth=oauth(api))
     for _ in range(3):
         assert ids(client, "secure/oauth") == [0, 1, 2]
@@ -232,7 +232,7 @@ def test_a_token_is_used_until_it_is_old(api: Api) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_server_is_asked_again(api: Api, status: int) -> None:
+def test_requests_to_a_busy_server_are_retried(api: Api, status: int) -> None:
     paced: list[int] = []
     client = RESTClient(api.url, session=quick())
     client.paced_by(lambda: paced.append(1))
@@ -241,7 +241,7 @@ def test_a_busy_server_is_asked_again(api: Api, status: int) -> None:
     assert (len(api.seen), len(paced)) == (4, 4)
 
 
-def test_a_server_that_says_when_is_asked_then(api: Api) -> None:
+def test_retry_after_is_respected(api: Api) -> None:
     waited: list[float] = []
     client = RESTClient(api.url, session=quick(sleep=waited.append))
 
@@ -249,11 +249,11 @@ def test_a_server_that_says_when_is_asked_then(api: Api) -> None:
     assert waited == [1.0, 1.0]
 
 
-def test_a_connection_that_is_cut_is_made_again(api: Api) -> None:
+def test_a_broken_connection_is_retried(api: Api) -> None:
     assert ids(RESTClient(api.url, session=quick()), "cut") == [0, 1, 2]
 
 
-def test_a_redirected_request_is_two(api: Api) -> None:
+def test_a_redirected_request_is_paced_twice(api: Api) -> None:
     paced: list[int] = []
     client = RESTClient(api.url)
     client.paced_by(lambda: paced.append(1))
@@ -262,7 +262,7 @@ def test_a_redirected_request_is_two(api: Api) -> None:
     assert len(paced) == len(api.seen) == 2
 
 
-def test_what_is_redirected_is_not_tried_more_often(api: Api) -> None:
+def test_redirected_requests_are_not_retried_more_often(api: Api) -> None:
     client = RESTClient(api.url, session=quick(attempts=3))
 
     with pytest.raises(requests.HTTPError, match="503 Server Error"):
@@ -272,7 +272,7 @@ def test_what_is_redirected_is_not_tried_more_often(api: Api) -> None:
     assert ids(client, "moved/flaky/z/503/2") == [0, 1, 2]
 
 
-def test_what_stays_bad_is_raised_without_secrets(api: Api) -> None:
+def test_a_final_error_is_raised_without_secrets(api: Api) -> None:
     auth = APIKeyAuth(name="k", api_key="another key of the tests", location="query")
     client = RESTClient(api.url, auth=auth, session=quick(attempts=2))
 
@@ -284,7 +284,7 @@ def test_what_stays_bad_is_raised_without_secrets(api: Api) -> None:
         ids(client, "flaky/y/500/9")
 
 
-def test_an_error_of_the_connection_shows_no_secret(api: Api) -> None:
+def test_a_connection_error_shows_no_secret(api: Api) -> None:
     api.close()
     auth = APIKeyAuth(name="k", api_key="a key/of the tests", location="query")
     client = RESTClient(api.url, auth=auth, session=quick(attempts=2))
@@ -297,7 +297,7 @@ def test_an_error_of_the_connection_shows_no_secret(api: Api) -> None:
     assert refused.value.__context__ is None
 
 
-def test_a_single_answer_is_not_raised(api: Api) -> None:
+def test_a_single_request_does_not_raise_for_its_status(api: Api) -> None:
     client = RESTClient(api.url, headers={"X-Said": "hello"})
 
     assert client.get("nothing").status_code == 404
@@ -307,5 +307,5 @@ def test_a_single_answer_is_not_raised(api: Api) -> None:
         client.post("echo/b", json={"n": 1}, data="x")
 
 
-def test_one_address_is_enough(api: Api) -> None:
+def test_paginate_needs_a_url_only(api: Api) -> None:
     assert [row["id"] for page in paginate(f"{api.url}/header") for row in page] == ALL

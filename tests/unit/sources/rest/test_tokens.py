@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import requests
-from tests.unit.sources.rest.answering import Answer, Hosts, session_to
+from tests.unit.sources.rest.fake_hosts import Answer, FakeHosts, session_to
 
 from penstock.sources.rest import OAuth2ClientCredentials, RESTClient, RetrySession
 from penstock.sources.rest.signers import CredentialsRequest, TokenSigner
@@ -18,7 +18,7 @@ class World:
 
     def __init__(self, *, busy: int = 0, seconds: int = 60) -> None:
         self.now, self.tokens, self.busy, self.seconds = 0.0, 0, busy, seconds
-        self.hosts, self.given = Hosts(self.answer), list[float]()
+        self.hosts, self.given = FakeHosts(self.answer), list[float]()
 
     def wait(self, seconds: float = 40) -> None:
         self.now += seconds
@@ -54,7 +54,7 @@ class World:
         return zip(self.hosts.urls, self.hosts.said("Authorization"), strict=True)
 
 
-def test_a_token_that_grew_old_before_its_turn_is_not_said() -> None:
+def test_a_token_that_expired_before_its_request_is_renewed() -> None:
     world = World()
     client = RESTClient(API, auth=world.signer(), session=world.session(pace=lambda: world.wait(70)))
 
@@ -69,7 +69,7 @@ def test_a_token_that_grew_old_before_its_turn_is_not_said() -> None:
     ]
 
 
-def test_a_token_that_grew_old_while_the_server_was_busy_is_not_said_again() -> None:
+def test_a_token_that_expired_during_retries_is_renewed() -> None:
     world = World(busy=2)
     client = RESTClient(API, auth=world.signer(), session=world.session())
 
@@ -81,7 +81,7 @@ def test_a_token_that_grew_old_while_the_server_was_busy_is_not_said_again() -> 
     ]
 
 
-def test_a_token_that_is_young_is_said_again() -> None:
+def test_a_valid_token_is_reused_for_retries() -> None:
     world = World(busy=2, seconds=600)
     client = RESTClient(API, auth=world.signer(), session=world.session())
 
@@ -89,7 +89,7 @@ def test_a_token_that_is_young_is_said_again() -> None:
     assert world.asked() == [("token", None), *[("x", "Bearer t1")] * 3]
 
 
-def test_another_host_gets_no_new_token_either() -> None:
+def test_another_host_receives_no_renewed_token() -> None:
     world = World()
     client = RESTClient(API, auth=world.signer(), session=world.session(pace=lambda: world.wait(70)))
 
@@ -99,7 +99,7 @@ def test_another_host_gets_no_new_token_either() -> None:
     assert world.tokens == 2
 
 
-def test_the_log_in_of_the_settings_does_the_same() -> None:
+def test_authentication_from_settings_is_renewed_too() -> None:
     world = World(busy=1)
     auth = OAuth2ClientCredentials(access_token_url=f"{API}/token", client_id="us", client_secret="secret-19")
     auth.signing()._clock = lambda: world.now
@@ -111,7 +111,7 @@ def test_the_log_in_of_the_settings_does_the_same() -> None:
     assert auth.access_token == "t2"
 
 
-def test_a_session_of_ones_own_waits_before_it_signs() -> None:
+def test_a_session_of_the_user_is_paced_before_signing() -> None:
     world = World()
     session = requests.Session()
     session.mount("https://", world.hosts)

@@ -45,7 +45,7 @@ def shape(flows: tuple[Flow, ...]) -> list[tuple[str | None, list[str]]]:
         (lambda: [1], [(None, ["<lambda>"])]),
     ],
 )
-def test_sources_are_flows_and_all_that_came_without_one_is_another(data: Any, expected: Any) -> None:
+def test_each_source_is_a_flow_and_data_without_a_source_is_another(data: Any, expected: Any) -> None:
     assert shape(flows_of(data)) == expected
 
 
@@ -72,12 +72,12 @@ def test_data_without_a_name_needs_one(data: Any) -> None:
 
 
 @pytest.mark.parametrize("data", [{"a": 1}, "text", b"bytes", 7, [penstock.resource(rows), {"a": 1}]])
-def test_what_is_one_value_is_refused(data: Any) -> None:
+def test_a_single_value_is_rejected(data: Any) -> None:
     with pytest.raises(UnsupportedData):
         flows_of(data, table_name="t")
 
 
-def test_hints_of_the_run_count_for_all_and_change_nobody_elses_resource() -> None:
+def test_hints_of_the_run_apply_to_copies_of_all_resources() -> None:
     source, loose = shop(), penstock.resource(rows, write_disposition="merge")
 
     flows = flows_of([source, loose], write_disposition="replace", table_name="t")
@@ -87,7 +87,7 @@ def test_hints_of_the_run_count_for_all_and_change_nobody_elses_resource() -> No
     assert (source.orders.write_disposition, loose.write_disposition) == ("append", "merge")
 
 
-def test_what_a_run_says_of_columns_keys_and_contracts_counts_over_what_a_resource_says() -> None:
+def test_columns_keys_and_contracts_of_a_run_override_those_of_a_resource() -> None:
     own = penstock.resource(rows, primary_key="other", schema_contract="freeze", write_disposition="append")
     said = {"disposition": "merge", "strategy": "upsert"}
 
@@ -106,7 +106,7 @@ def test_what_a_run_says_of_columns_keys_and_contracts_counts_over_what_a_resour
     assert dict(flow.contract) == {"columns": "discard_value"}
 
 
-def test_a_schema_of_the_run_is_that_of_every_flow_and_stays_as_it_is() -> None:
+def test_a_schema_of_the_run_is_used_by_every_flow_and_not_changed() -> None:
     given = Schema("given")
     given.set_schema_contract("freeze")
 
@@ -117,7 +117,7 @@ def test_a_schema_of_the_run_is_that_of_every_flow_and_stays_as_it_is() -> None:
     assert flows[0].source.schema is not given
 
 
-def test_resources_that_feed_each_other_still_do_so_in_the_flow() -> None:
+def test_connected_resources_are_connected_in_the_flow() -> None:
     numbers = penstock.resource([1, 2], name="numbers")
     doubled = penstock.transformer(lambda number: number * 2, name="doubled", data_from=numbers)
 
@@ -127,7 +127,7 @@ def test_resources_that_feed_each_other_still_do_so_in_the_flow() -> None:
     assert fed.parent is root
 
 
-def test_a_generator_that_was_read_is_refused_instead_of_loading_nothing() -> None:
+def test_a_consumed_generator_is_rejected_instead_of_loading_nothing() -> None:
     generator = rows()
     resource = penstock.resource(generator)
     fed = resource | penstock.transformer(lambda number: number, name="fed")

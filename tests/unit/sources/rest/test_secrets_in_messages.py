@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import requests
-from tests.unit.sources.rest.answering import Hosts, session_to
+from tests.unit.sources.rest.fake_hosts import FakeHosts, session_to
 
 from penstock.errors import InvalidSourceConfig, UsageError
 from penstock.sources.rest import APIKeyAuth, AuthConfigBase, BearerTokenAuth, RESTClient
@@ -18,7 +18,7 @@ from penstock.sources.rest_api import rest_api_source
 API, SECRET = "https://api.test", "secret-of-the-tests-13"
 
 
-def token_signer(hosts: Hosts) -> TokenSigner:
+def token_signer(hosts: FakeHosts) -> TokenSigner:
     request = CredentialsRequest("us", "x", {}, 60)
     signer = TokenSigner(
         url=f"{API}/token", build_request=request.build, parse_response=request.parse_response
@@ -32,9 +32,9 @@ def token_signer(hosts: Hosts) -> TokenSigner:
     ("kind", "header"),
     [("bearer", "Authorization"), ("X-Key", "X-Key"), ("cookie", "Cookie"), ("oauth", "Authorization")],
 )
-def test_a_header_that_cannot_be_said_is_refused_by_name(kind: str, header: str, end: str) -> None:
+def test_an_invalid_header_value_is_rejected_with_the_header_name(kind: str, header: str, end: str) -> None:
     said = SECRET + end
-    hosts = Hosts(lambda _: (200, {"access_token": said}, {}))
+    hosts = FakeHosts(lambda _: (200, {"access_token": said}, {}))
     auths: dict[str, Any] = {
         "bearer": lambda: BearerTokenAuth(said),
         "X-Key": lambda: APIKeyAuth(name="X-Key", api_key=said),
@@ -49,7 +49,7 @@ def test_a_header_that_cannot_be_said_is_refused_by_name(kind: str, header: str,
 
 
 @pytest.mark.parametrize("auth", [SECRET, {"type": SECRET}], ids=["text", "type"])
-def test_a_text_that_is_no_log_in_is_not_shown(auth: Any) -> None:
+def test_an_invalid_authentication_is_not_shown(auth: Any) -> None:
     config: Any = {"client": {"base_url": API, "auth": auth}, "resources": []}
 
     with pytest.raises(InvalidSourceConfig, match="not a known authentication") as refused:
@@ -72,7 +72,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_a_parameter_that_ends_like_a_secret_is_masked(name: str) -> None:
+def test_a_parameter_named_like_a_secret_is_masked(name: str) -> None:
     url = f"{API}/x?{name}={SECRET}&page=2"
 
     assert masked_url(url) == f"{API}/x?{name}=***&page=2"
@@ -80,14 +80,14 @@ def test_a_parameter_that_ends_like_a_secret_is_masked(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["page", "keyword", "tokenize", "secretary", "author", "since"])
-def test_others_are_shown(name: str) -> None:
+def test_other_parameters_are_shown(name: str) -> None:
     url = f"{API}/x?{name}=value"
 
     assert masked_url(url) == url
     assert masked_text(url, url) == url
 
 
-def test_a_short_value_is_masked_only_where_it_stands() -> None:
+def test_a_short_secret_is_masked_only_after_its_name() -> None:
     url = f"{API}/x?sort_key=a"
 
     assert masked_text(f"cannot ask {url}", url) == f"cannot ask {API}/x?sort_key=***"
@@ -113,11 +113,11 @@ class Missing(Odd):
         (requests.RequestException, requests.RequestException),
     ],
 )
-def test_every_error_of_a_request_can_be_told_without_secrets(error: Any, kind: type[Exception]) -> None:
+def test_every_error_of_a_request_is_raised_without_secrets(error: Any, kind: type[Exception]) -> None:
     def answer(request: requests.PreparedRequest) -> Any:
         raise error(f"no way to {request.url}")
 
-    client = RESTClient(API, session=session_to(Hosts(answer), attempts=1))
+    client = RESTClient(API, session=session_to(FakeHosts(answer), attempts=1))
 
     with pytest.raises(requests.RequestException, match=r"no way to .*token=\*\*\*") as told:
         client.get("x", params={"token": SECRET})
@@ -129,10 +129,10 @@ def test_every_error_of_a_request_can_be_told_without_secrets(error: Any, kind: 
     "said",
     ["0", "00", " 0 ", "Fri, 31 Dec 99999999999999999999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 +2300"],
 )
-def test_what_says_nothing_of_when_leaves_the_pause_as_it_is(said: str) -> None:
+def test_an_invalid_retry_after_does_not_change_the_backoff(said: str) -> None:
     assert retry_after_seconds(said) is None
     assert retry_delay(3, said) == 4.0
 
 
-def test_a_base_of_log_ins_is_no_log_in() -> None:
+def test_the_base_of_authentication_has_no_signer() -> None:
     assert AuthConfigBase().signer() is None

@@ -48,7 +48,7 @@ GLOBS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
 
 
 @given(GLOBS, PATHS)
-def test_whoever_matches_stands_in_folders_that_lead_there(text: str, path: str) -> None:
+def test_every_parent_folder_of_a_match_can_contain_a_match(text: str, path: str) -> None:
     glob = Glob(text)
     folders = path.split("/")[:-1]
 
@@ -60,7 +60,7 @@ def test_whoever_matches_stands_in_folders_that_lead_there(text: str, path: str)
 @pytest.mark.parametrize(
     "text", ["*", "**", "**/*", "*/*.csv", "**/*.csv", "2026/**/*.csv", "2026/1?/[!x]*", "a.csv"]
 )
-def test_a_listing_has_what_a_glob_of_python_has(tmp_path: Path, text: str) -> None:
+def test_a_listing_equals_a_glob_of_pathlib(tmp_path: Path, text: str) -> None:
     for name in ("a.csv", "x.json", "2026/b.csv", "2026/11/c.csv", "2026/11/x.csv", "2026/11/17/d.csv"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
@@ -74,7 +74,7 @@ def test_a_listing_has_what_a_glob_of_python_has(tmp_path: Path, text: str) -> N
     assert {found.path for found in list_files(FolderLocation.of(str(tmp_path)), Glob(text))} == expected
 
 
-def test_a_listing_of_another_file_system_and_of_nothing(tmp_path: Path) -> None:
+def test_other_file_systems_are_listed_and_missing_folders_rejected(tmp_path: Path) -> None:
     system = fsspec.filesystem("memory")
     system.pipe_file("/raw/day/a.csv", b"id\n1\n")
     place = FolderLocation.of("memory://raw", system)
@@ -89,7 +89,7 @@ def test_a_listing_of_another_file_system_and_of_nothing(tmp_path: Path) -> None
             list(list_files(nowhere, Glob("**")))
 
 
-def test_old_folders_are_not_opened(tmp_path: Path) -> None:
+def test_folders_before_the_window_are_not_listed(tmp_path: Path) -> None:
     for day in range(1, 18):
         (tmp_path / f"year=2026/month=11/day={day:02d}").mkdir(parents=True)
         (tmp_path / f"year=2026/month=11/day={day:02d}/a.csv").write_text("id")
@@ -103,7 +103,7 @@ def test_old_folders_are_not_opened(tmp_path: Path) -> None:
 
 
 @given(st.dates(date(1975, 1, 1), date(2100, 12, 31)), st.integers(0, 400), st.integers(0, 500))
-def test_no_folder_is_left_out_that_may_hold_a_day_of_the_window(newest: date, days: int, back: int) -> None:
+def test_every_folder_with_a_day_of_the_window_is_listed(newest: date, days: int, back: int) -> None:
     window = DayWindow(days=days, newest=newest)
     if back > days or newest.toordinal() <= back:
         return
@@ -112,7 +112,7 @@ def test_no_folder_is_left_out_that_may_hold_a_day_of_the_window(newest: date, d
         assert window.includes(day.strftime(layout).rjust(1)), layout
 
 
-def test_names_that_are_no_days_are_always_listed() -> None:
+def test_folders_that_are_not_named_after_days_are_always_listed() -> None:
     for name in ("", "raw", "2026/13", "2026-02-30", "20261", "v2026", "1042", "2101/11/17", "10421117"):
         assert folder_dates(name) is None, name
     with pytest.raises(UsageError):
@@ -129,7 +129,7 @@ def test_names_that_are_no_days_are_always_listed() -> None:
         ("year=2026/day=3", date(2026, 1, 1), date(2026, 12, 31)),
     ],
 )
-def test_only_a_month_and_a_day_right_behind_a_year_belong_to_it(
+def test_only_a_month_and_a_day_directly_after_a_year_are_parts_of_a_date(
     folder: str, first: date, last: date
 ) -> None:
     assert folder_dates(folder) == DateRange(first, last)
@@ -145,7 +145,7 @@ def test_hidden_files_are_counted_by_readers_too(tmp_path: Path) -> None:
     assert done.report.metrics["read_csv"] == {"files_hidden": 2, "files_read": 0}
 
 
-def test_what_s3fs_is_told_spark_is_told_or_says_that_it_cannot(tmp_path: Path) -> None:
+def test_options_of_s3fs_are_passed_to_spark_or_rejected(tmp_path: Path) -> None:
     said: dict[str, Any] = {"key": "k", "secret": "s", "endpoint_url": "http://localhost:1"}
     given_one = FolderLocation.of(
         "s3://raw/orders", fsspec.filesystem("s3", **said, skip_instance_cache=True)
@@ -183,7 +183,7 @@ def test_files_are_rows_in_the_form_of_dlt(tmp_path: Path) -> None:
         assert stream.read() == b"12345"
 
 
-def test_pages_have_the_size_that_is_asked_for(tmp_path: Path) -> None:
+def test_pages_have_the_requested_size(tmp_path: Path) -> None:
     for number in range(7):
         (tmp_path / f"{number}.csv").touch()
     pages: list[int] = []
@@ -193,7 +193,7 @@ def test_pages_have_the_size_that_is_asked_for(tmp_path: Path) -> None:
     assert pages == [3, 3, 1]
 
 
-def test_headers_are_read_as_they_are_written(tmp_path: Path) -> None:
+def test_headers_are_read_in_every_csv_format(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes('\ufeff"id;1";name\n1;2'.encode())
     (tmp_path / "b.csv").write_bytes("naïve;x\n".encode("latin-1"))
     (tmp_path / "long.csv").write_text(";".join(f"column_{one}" for one in range(9_000)) + "\n1")
@@ -213,7 +213,7 @@ def test_headers_are_read_as_they_are_written(tmp_path: Path) -> None:
     assert csv_headers(place, found[:1], CsvOptions.of({"delimiter": ";"})) == [("id;1", "name")]
 
 
-def test_comments_before_a_header_are_no_header(tmp_path: Path) -> None:
+def test_comments_before_a_header_are_skipped(tmp_path: Path) -> None:
     content = "\ufeff# made by hand; or not\r\n\r\n#\r\nid;name\r\n1;2"
     (tmp_path / "a.csv").write_bytes(content.encode())
     (tmp_path / "b.csv.bz2").write_bytes(bz2.compress(content.encode()))
@@ -241,13 +241,13 @@ def test_files_without_a_header_are_read_together_by_the_number_of_fields() -> N
 
 
 @given(st.integers(0, 2**64), st.integers(0, 2**70) | st.sampled_from([2**63 - 1, 2**63, 2**63 + 1]))
-def test_numbers_past_a_limit_are_told_by_their_digits(limit: int, number: int) -> None:
+def test_a_pattern_matches_exactly_the_numbers_above_a_limit(limit: int, number: int) -> None:
     for edge in (limit, 2**63 - 1, 2**63):
         assert bool(re.fullmatch(pattern_above(edge), str(number))) is (number > edge)
 
 
 @given(st.lists(st.sampled_from(["", "id", "id_2", "_c0", "_c1", "x"]), max_size=8))
-def test_every_column_has_a_name_of_its_own(header: list[str]) -> None:
+def test_every_column_has_a_unique_name(header: list[str]) -> None:
     names = column_names(header)
 
     assert len(set(names)) == len(header)
@@ -268,7 +268,7 @@ def test_files_that_are_read_together_agree_on_the_types_of_columns(columns: lis
         assert all(joined[name] == kind for one in group.files for name, kind in heads[one])
 
 
-def test_what_cannot_be_read_is_refused_before_it_is() -> None:
+def test_unsupported_files_are_rejected_before_reading() -> None:
     for path in ("a.zip", "a.tar", "a.tar.gz", "b.CSV.GZ", "c.deflate", "d.csv.zst", "raw//e.csv", "/f.csv"):
         with pytest.raises(FileNotReadable):
             check_names([path], on_disk=False)
@@ -284,7 +284,7 @@ def test_what_cannot_be_read_is_refused_before_it_is() -> None:
     assert list(batches(range(5), size=2)) == [[0, 1], [2, 3], [4]]
 
 
-def test_options_are_understood_in_the_words_of_pandas() -> None:
+def test_options_with_names_of_pandas_are_accepted() -> None:
     found = CsvOptions.of({"sep": "|", "quotechar": "'", "header": None, "names": ["a", "b"]})
 
     assert (found.delimiter, found.quote, found.header, found.columns) == ("|", "'", False, ("a", "b"))
@@ -294,7 +294,7 @@ def test_options_are_understood_in_the_words_of_pandas() -> None:
     ]
 
 
-def test_what_was_read_stands_in_the_state_and_much_of_it_in_a_file(tmp_path: Path) -> None:
+def test_read_files_are_stored_in_the_state_or_for_many_in_a_file(tmp_path: Path) -> None:
     store = FileStorage(str(tmp_path))
     state: dict[str, object] = {}
 
@@ -319,7 +319,7 @@ def test_what_was_read_stands_in_the_state_and_much_of_it_in_a_file(tmp_path: Pa
     assert run(range(25_050)) == 0, "what was not met in a run is known to the next"
 
 
-def test_nothing_is_read_twice_within_one_reading(tmp_path: Path) -> None:
+def test_a_file_is_not_read_twice_in_one_run(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id\n1\n")
     listed = penstock.sources.incremental("modification_date")
 

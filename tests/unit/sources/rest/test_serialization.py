@@ -57,7 +57,7 @@ def signed(auth: Any) -> requests.PreparedRequest:
 
 
 @WAYS
-def test_a_log_in_of_ones_own_signs_as_it_did(journey: Callable[[Any], Any]) -> None:
+def test_custom_authentication_signs_equally_when_unpickled(journey: Callable[[Any], Any]) -> None:
     headers = signed(journey(Tenant(token=SECRET, tenant="two"))).headers
 
     assert headers["X-Tenant"] == "two"
@@ -65,7 +65,7 @@ def test_a_log_in_of_ones_own_signs_as_it_did(journey: Callable[[Any], Any]) -> 
 
 
 @WAYS
-def test_others_travel_as_plain_objects(journey: Callable[[Any], Any]) -> None:
+def test_authentication_is_pickled_as_plain_signers(journey: Callable[[Any], Any]) -> None:
     oauth = OAuth2ClientCredentials(access_token_url=API, client_id="us", client_secret=SECRET)
     named = Named(access_token_url=API, client_id="us", client_secret=SECRET)
 
@@ -76,7 +76,7 @@ def test_others_travel_as_plain_objects(journey: Callable[[Any], Any]) -> None:
 
 
 @WAYS
-def test_a_session_travels_with_all_that_was_set(journey: Callable[[Any], Any]) -> None:
+def test_a_session_is_pickled_with_its_settings(journey: Callable[[Any], Any]) -> None:
     session = RetrySession(
         timeout=7,
         attempts=3,
@@ -107,7 +107,7 @@ def test_a_session_travels_with_all_that_was_set(journey: Callable[[Any], Any]) 
 
 
 @WAYS
-def test_tokens_are_asked_for_through_the_session_that_was_given(journey: Callable[[Any], Any]) -> None:
+def test_tokens_are_requested_through_the_configured_session(journey: Callable[[Any], Any]) -> None:
     session = RetrySession()
     session.verify = "ca.pem"
     auth = OAuth2ClientCredentials(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import requests
 from tests.restapi import Api
-from tests.unit.sources.rest.answering import Answer, Hosts, query_of, session_to
+from tests.unit.sources.rest.fake_hosts import Answer, FakeHosts, query_of, session_to
 
 from penstock.errors import InvalidSourceConfig
 from penstock.sources.decorators import resource as resource_of
@@ -47,7 +47,7 @@ AUTHS: dict[str, Any] = {
 }
 
 
-def log_ins(hosts: Hosts) -> list[bool]:
+def log_ins(hosts: FakeHosts) -> list[bool]:
     """For each request, whether there was one."""
     named = ("Authorization", "X-Key", "Cookie")
     return [
@@ -55,7 +55,7 @@ def log_ins(hosts: Hosts) -> list[bool]:
     ]
 
 
-def moving(*places: str) -> Hosts:
+def moving(*places: str) -> FakeHosts:
     """Each place is elsewhere, and the last one has the rows."""
     after = dict(pairwise(places))
 
@@ -63,10 +63,10 @@ def moving(*places: str) -> Hosts:
         there = after.get(str(request.url).partition("?")[0])
         return (302, {}, {"Location": there}) if there else (200, {"data": [{"id": 1}]}, {})
 
-    return Hosts(answer)
+    return FakeHosts(answer)
 
 
-def linked(*places: str, header: bool = False) -> Hosts:
+def linked(*places: str, header: bool = False) -> FakeHosts:
     """Each place has a row, and names the next one."""
     after = dict(pairwise(places))
 
@@ -76,11 +76,11 @@ def linked(*places: str, header: bool = False) -> Hosts:
         link = {"Link": f'<{there}>; rel="next"'} if there and header else {}
         return 200, {"data": [{"id": place}], "next": None if header else there}, link
 
-    return Hosts(answer)
+    return FakeHosts(answer)
 
 
 @pytest.mark.parametrize("kind", ["bearer", "header", "basic"])
-def test_a_redirection_to_another_host_has_no_log_in(kind: str) -> None:
+def test_a_redirect_to_another_host_has_no_credentials(kind: str) -> None:
     hosts = moving(f"{API}/a", f"{API}/b", f"{OTHER}/c", f"{OTHER}/d", f"{API}/e")
     headers = {"X-Said": "hello", "X-Tenant": "ours", "Accept": "text/csv"}
     client = RESTClient(
@@ -94,7 +94,7 @@ def test_a_redirection_to_another_host_has_no_log_in(kind: str) -> None:
     assert hosts.said("Accept") == ["text/csv"] * 5
 
 
-def test_a_netrc_file_may_know_the_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_netrc_file_may_have_credentials_for_the_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = moving(f"{API}/a", f"{OTHER}/b")
     session = session_to(hosts)
     session.trust_env = True
@@ -109,7 +109,7 @@ def test_a_netrc_file_may_know_the_other_host(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("kind", AUTHS)
 @pytest.mark.parametrize("header", [False, True], ids=["json", "header"])
-def test_a_next_page_on_another_host_has_no_log_in(kind: str, header: bool) -> None:
+def test_a_next_page_on_another_host_has_no_credentials(kind: str, header: bool) -> None:
     auth: AuthBase = AUTHS[kind]()
     places = (f"{API}/a", f"{API}/b", f"{OTHER}/c", f"{OTHER}/d", f"{API}/e")
     hosts = linked(*places, header=header)
@@ -124,14 +124,14 @@ def test_a_next_page_on_another_host_has_no_log_in(kind: str, header: bool) -> N
     assert log_ins(hosts)[0]
 
 
-def test_a_server_that_takes_itself_for_http_is_asked_by_https_with_the_log_in(
+def test_http_links_of_an_https_server_are_requested_by_https(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def answer(request: requests.PreparedRequest) -> Answer:
         there = "http://api.test/b?page=2" if str(request.url).endswith("/a") else None
         return 200, {"data": [{"id": 1}], "next": there}, {}
 
-    hosts = Hosts(answer)
+    hosts = FakeHosts(answer)
     client = RESTClient(
         API, auth=BearerTokenAuth(SECRET), paginator=JSONLinkPaginator(), session=session_to(hosts)
     )
@@ -152,11 +152,11 @@ def test_a_server_that_takes_itself_for_http_is_asked_by_https_with_the_log_in(
         ("http://api.test/a", "http://api.test/b", "http://api.test/b"),
     ],
 )
-def test_https_is_kept_where_the_ports_say_nothing_else(old: str, new: str, asked: str) -> None:
+def test_https_is_kept_unless_the_ports_differ(old: str, new: str, asked: str) -> None:
     assert keep_https(old, new) == asked
 
 
-def test_a_log_in_that_is_left_behind_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_removed_credentials_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     hosts = linked(f"{API}/a", f"{OTHER}/b", f"{API}/c")
     client = RESTClient(
         API, auth=BearerTokenAuth(SECRET), paginator=JSONLinkPaginator(), session=session_to(hosts)
@@ -167,7 +167,7 @@ def test_a_log_in_that_is_left_behind_is_told_once(caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.parametrize("way", ["client", "session", "session-auth", "call"])
-def test_wherever_a_log_in_was_said(way: str) -> None:
+def test_credentials_are_removed_wherever_they_were_set(way: str) -> None:
     hosts = linked(f"{API}/a", f"{OTHER}/c")
     said = {"authorization": f"Bearer {SECRET}", "Cookie": f"k={SECRET}", "X-Said": "hello"}
     session = session_to(hosts)
@@ -187,14 +187,14 @@ def test_wherever_a_log_in_was_said(way: str) -> None:
     assert "authorization" in said
 
 
-def test_a_key_that_another_host_says_is_not_shown() -> None:
+def test_a_key_in_a_url_of_another_host_is_masked() -> None:
     def answer(request: requests.PreparedRequest) -> Answer:
         if OTHER in str(request.url):
             raise requests.ConnectionError(f"no way to {request.url}")
         return 200, {"data": [{"id": 1}], "next": f"{OTHER}/c?k={SECRET}"}, {}
 
     auth = APIKeyAuth(name="k", api_key=SECRET, location="query")
-    client = RESTClient(API, auth=auth, session=session_to(Hosts(answer), attempts=1))
+    client = RESTClient(API, auth=auth, session=session_to(FakeHosts(answer), attempts=1))
 
     with pytest.raises(requests.ConnectionError, match=r"no way to .*k=\*\*\*"):
         list(client.paginate("a", paginator=JSONLinkPaginator()))
@@ -217,16 +217,16 @@ def test_a_key_that_another_host_says_is_not_shown() -> None:
         ("nowhere", True),
     ],
 )
-def test_another_host_is_known_when_it_is_seen(other: str, elsewhere: bool) -> None:
+def test_another_origin_is_recognized(other: str, elsewhere: bool) -> None:
     assert is_cross_origin("https://api.test/v1", other) is elsewhere
 
 
-def test_a_safer_way_to_the_same_host_is_no_other() -> None:
+def test_https_of_the_same_host_is_the_same_origin() -> None:
     assert not is_cross_origin("http://api.test/x", "https://api.test/x")
 
 
 @pytest.mark.parametrize("kind", AUTHS)
-def test_an_address_from_data_has_a_log_in_only_where_it_is_the_apis(kind: str) -> None:
+def test_a_url_from_data_has_credentials_only_for_the_api(kind: str) -> None:
     hosts = linked()
     urls = [f"{API}/users/1", f"{OTHER}/users/2", "/users/3", "//other.test/4"]
     client = {"base_url": API, "auth": AUTHS[kind](), "session": session_to(hosts)}
@@ -248,7 +248,7 @@ def test_an_address_from_data_has_a_log_in_only_where_it_is_the_apis(kind: str) 
     assert log_ins(hosts) == [True, False, True, True]
 
 
-def test_an_address_of_the_configuration_is_meant() -> None:
+def test_a_url_of_the_configuration_has_credentials() -> None:
     hosts = linked()
     client = {"base_url": API, "auth": {"token": SECRET}, "session": session_to(hosts)}
     parents = resource_of([{"id": 7}], name="things")
@@ -291,7 +291,7 @@ def test_headers_cookies_and_params_go_to_the_first_server_only(
     assert (second["X-Tenant"], second["Accept"]) == ("ours", "application/json")
 
 
-def test_a_cookie_of_the_other_host_goes_there() -> None:
+def test_a_cookie_of_the_other_host_is_sent_there() -> None:
     hosts = linked(f"{API}/a", f"{OTHER}/c")
     session = session_to(hosts)
     session.cookies.set("k", SECRET)
@@ -313,7 +313,7 @@ class Wandering(BasePaginator):
         request.url = self.there
 
 
-def test_paginators_of_the_user_leave_nothing_at_the_other_host_either() -> None:
+def test_custom_paginators_send_no_credentials_to_another_host() -> None:
     hosts = linked(f"{API}/a", f"{OTHER}/c")
     client = RESTClient(
         API, headers=HEADERS, auth=BearerTokenAuth(SECRET), session=session_to(hosts), paginator=Wandering()
@@ -326,9 +326,7 @@ def test_paginators_of_the_user_leave_nothing_at_the_other_host_either() -> None
 
 
 @pytest.mark.parametrize("way", ["link", "redirect"])
-def test_endpoints_of_a_configuration_keep_their_headers_at_the_first_server(
-    way: str, api: Api, other: Api
-) -> None:
+def test_headers_of_endpoints_are_sent_to_the_first_server_only(way: str, api: Api, other: Api) -> None:
     endpoint = {"path": f"leaving/{way}", "headers": {"X-More": SECRET}, "paginator": "json_link"}
     client = {"base_url": api.url, "headers": HEADERS, "safe_headers": ["X-Tenant"]}
     things = {"name": "things", "endpoint": endpoint}
@@ -340,7 +338,7 @@ def test_endpoints_of_a_configuration_keep_their_headers_at_the_first_server(
     assert other.headers[0]["X-Tenant"] == "ours"
 
 
-def test_an_address_from_data_has_no_keys_at_another_server(api: Api, other: Api) -> None:
+def test_a_url_from_data_has_no_keys_for_another_server(api: Api, other: Api) -> None:
     parents = resource_of([{"url": f"{api.url}/echo"}, {"url": f"{other.url}/echo"}], name="things")
     endpoint = {"path": "{resources.things.url}/posts", "params": {"api_key": SECRET, "size": 10}}
     client = {"base_url": api.url, "headers": HEADERS}
@@ -352,7 +350,7 @@ def test_an_address_from_data_has_no_keys_at_another_server(api: Api, other: Api
     assert other.paths == ["/echo/posts?size=10"]
 
 
-def test_safe_headers_are_a_list(api: Api) -> None:
+def test_safe_headers_must_be_a_list(api: Api) -> None:
     client = {"base_url": api.url, "safe_headers": "X-Tenant"}
 
     with pytest.raises(InvalidSourceConfig, match=r"client\.safe_headers"):
@@ -369,7 +367,7 @@ print(sum(len(page) for page in fetch(rows, endpoint, "")))
 
 
 @pytest.mark.parametrize("way", ["link", "redirect"])
-def test_executors_keep_headers_at_the_first_server(way: str, api: Api, other: Api) -> None:
+def test_executors_send_headers_to_the_first_server_only(way: str, api: Api, other: Api) -> None:
     client = RESTClient(api.url, headers=HEADERS, safe_headers=["X-Tenant"], session=RetrySession())
     endpoint = Endpoint(
         resource="things", client=client, path=f"leaving/{way}", paginator=JSONLinkPaginator()

@@ -21,13 +21,13 @@ VERIFIED = {
 
 
 @pytest.mark.parametrize("url", VERIFIED)
-def test_a_server_on_another_machine_is_verified_unless_the_url_says_otherwise(url: str) -> None:
+def test_a_remote_server_is_verified_unless_the_url_decides(url: str) -> None:
     name, value = VERIFIED[url]
 
     assert jdbc_config(url).properties[name] == value
 
 
-def test_postgres_is_verified_by_the_authorities_of_java_or_by_those_of_a_file() -> None:
+def test_postgres_is_verified_by_the_trust_store_of_java_or_a_file() -> None:
     url = "postgresql://ada@db.example.org/shop"
     by_java = jdbc_config(url).properties
     by_file = jdbc_config(f"{url}?sslrootcert=/etc/ca.pem").properties
@@ -52,7 +52,7 @@ def test_postgres_is_verified_by_the_authorities_of_java_or_by_those_of_a_file()
         "mssql://ada@db.example.org/shop",
     ],
 )
-def test_this_machine_and_other_drivers_are_left_as_they_are(url: str) -> None:
+def test_local_servers_and_other_drivers_are_unchanged(url: str) -> None:
     named = {name.lower() for name in jdbc_config(url).properties}
 
     assert not named & {"sslmode", "sslfactory"}
@@ -69,7 +69,7 @@ def test_this_machine_and_other_drivers_are_left_as_they_are(url: str) -> None:
         ("mariadb://ada@db.example.org/shop?sslMode=trust", {}),
     ],
 )
-def test_a_weaker_choice_of_the_user_holds_and_is_logged(
+def test_a_weaker_setting_of_the_user_is_kept_and_logged(
     url: str, more: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="penstock"):
@@ -89,7 +89,7 @@ def test_a_weaker_choice_of_the_user_holds_and_is_logged(
         "postgresql://ada@localhost/shop?sslmode=disable",
     ],
 )
-def test_a_choice_that_verifies_is_not_logged(url: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_verifying_setting_is_not_logged(url: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="penstock"):
         jdbc_config(url)
 
@@ -113,7 +113,7 @@ def test_a_choice_that_verifies_is_not_logged(url: str, caplog: pytest.LogCaptur
     "url",
     ["postgresql://ada@localhost/shop?{}", "jdbc:mysql://db/shop?{}", "jdbc:postgresql://db/shop?a=b&{}"],
 )
-def test_properties_that_load_code_or_open_files_are_refused(url: str, said: str) -> None:
+def test_properties_that_load_code_or_open_files_are_rejected(url: str, said: str) -> None:
     name, _, value = said.partition("=")
 
     with pytest.raises(UsageError, match=name):

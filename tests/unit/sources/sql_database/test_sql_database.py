@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp, parse_one
-from tests.unit.sources.terms import terms_of
+from tests.unit.sources.sql_database.options import sql_options_of
 
 import penstock
 from penstock.errors import UsageError
@@ -84,7 +84,7 @@ POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
         ),
     ],
 )
-def test_urls_are_those_of_jdbc_and_hold_no_login(said: str, url: str) -> None:
+def test_jdbc_urls_contain_no_credentials(said: str, url: str) -> None:
     place = jdbc_config(said)
 
     assert place.url == url
@@ -93,14 +93,14 @@ def test_urls_are_those_of_jdbc_and_hold_no_login(said: str, url: str) -> None:
     assert "hushhush" not in f"{place.default_schema} {place.database}"
 
 
-def test_a_driver_of_odbc_is_none_of_jdbc() -> None:
+def test_the_odbc_driver_of_a_url_is_ignored() -> None:
     place = jdbc_config("mssql+pyodbc://ada:x@db/shop?driver=ODBC+Driver+18+for+SQL+Server&encrypt=true")
 
     assert place.properties["driver"] == "com.microsoft.sqlserver.jdbc.SQLServerDriver"
     assert place.properties["encrypt"] == "true"
 
 
-def test_a_password_is_told_as_it_is() -> None:
+def test_a_password_is_passed_unquoted() -> None:
     assert jdbc_config(URL).properties["password"] == "p@ss'word"
     assert jdbc_config("jdbc:postgresql://db/s?user=a&password=b%26c").properties["password"] == "b&c"
     assert jdbc_config("jdbc:sqlserver://db;password={a;b}}c};user=a").properties["password"] == "a;b}c"
@@ -118,25 +118,25 @@ def test_a_password_is_told_as_it_is() -> None:
         ("jdbc:db2://db/SAMPLE", None),
     ],
 )
-def test_the_database_is_a_schema_for_mysql_only(said: str, schema: str | None) -> None:
+def test_the_default_schema_is_the_database_for_mysql_only(said: str, schema: str | None) -> None:
     assert jdbc_config(said).default_schema == schema
 
 
-def test_sessions_of_postgres_speak_utc_before_what_the_user_says() -> None:
+def test_postgres_sessions_set_utc_before_statements_of_the_user() -> None:
     said = jdbc_config(URL, properties={"sessionInitStatement": "SET search_path TO shop"})
 
     assert said.properties["sessionInitStatement"] == "SET TIME ZONE 'UTC'; SET search_path TO shop"
     assert jdbc_config("mysql://a@db/shop").properties["connectionTimeZone"] == "UTC"
 
 
-def test_tables_of_a_database_that_does_not_tell_them_must_be_named() -> None:
+def test_tables_of_a_database_without_reflection_must_be_named() -> None:
     with pytest.raises(UsageError, match="cannot list the tables") as refused:
         sql_database("oracle://ada:x@db/shop")
     assert "table_names" in refused.value.hint
 
 
 @pytest.mark.parametrize("end", ["", ";", " ;\n; ", " -- all", "; -- all; of them", " /* all */ ;"])
-def test_a_query_may_end_as_it_likes(end: str) -> None:
+def test_a_query_may_end_in_semicolons_and_comments(end: str) -> None:
     rows = RowQuery(dialect=POSTGRES, query="SELECT ';' AS a" + end)
 
     parsed = parse_one(rows.select(), dialect="postgres")
@@ -145,7 +145,7 @@ def test_a_query_may_end_as_it_likes(end: str) -> None:
     assert (query.alias, query.this.sql(comments=False)) == ("t", "SELECT ';' AS a")
 
 
-def test_a_moment_of_a_column_that_nobody_knows_has_its_zone() -> None:
+def test_a_timestamp_for_an_unknown_column_has_its_offset() -> None:
     rows = RowQuery(dialect=POSTGRES, query="SELECT 1")
 
     assert rows.value_literal(datetime(2024, 1, 1, tzinfo=UTC), "at") == "'2024-01-01 00:00:00.000000+00'"
@@ -178,7 +178,7 @@ def test_a_cursor_compares_texts_by_their_bytes(kind: str, texts: tuple[str, ...
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan, Decimal("Infinity")])
-def test_numbers_without_an_end_are_bounds_for_postgres_only(number: Any) -> None:
+def test_infinite_numbers_are_bounds_for_postgres_only(number: Any) -> None:
     rows = RowQuery(dialect=POSTGRES, table="o", postgres_types=(("c", "double precision"),))
 
     assert rows.value_literal(number, "c") == f"CAST('{float(number)}' AS double precision)"
@@ -186,7 +186,7 @@ def test_numbers_without_an_end_are_bounds_for_postgres_only(number: Any) -> Non
         RowQuery(dialect=MYSQL, table="o").value_literal(number, "c")
 
 
-def test_edges_of_sql_server_are_written_as_iso_8601() -> None:
+def test_key_statistics_of_sql_server_use_iso_8601() -> None:
     rows = RowQuery(dialect=DIALECTS["mssql"], table="o")
 
     assert "CONVERT(VARCHAR(33), MIN([t].[at]), 126) AS least" in key_statistics_query(rows, "at", "moment")
@@ -209,7 +209,7 @@ def asked(*answers: list[dict[str, Any]]) -> Any:
 
 
 @pytest.mark.parametrize(("size", "partitions", "cuts"), [(2**30, 8, 6), (20 * 2**20, 3, 1)])
-def test_keys_that_are_null_take_one_of_the_connections(size: int, partitions: int, cuts: int) -> None:
+def test_null_keys_take_one_of_the_connections(size: int, partitions: int, cuts: int) -> None:
     database = asked([{"cut": str(number)} for number in range(cuts)])
     facts, rows = ReflectedTable(name="o", size=size, heap=size), RowQuery(dialect=POSTGRES, table="o")
 
@@ -222,7 +222,7 @@ def test_keys_that_are_null_take_one_of_the_connections(size: int, partitions: i
 @pytest.mark.parametrize(
     ("kind", "least"), [("moment", "-infinity"), ("number", "NaN"), ("date", "0044-03-15 BC")]
 )
-def test_a_key_whose_bounds_cannot_be_read_is_read_as_a_whole(kind: Any, least: str) -> None:
+def test_a_key_with_unreadable_bounds_is_read_as_one_range(kind: Any, least: str) -> None:
     database = asked([{"least": least, "most": least, "row_count": 10**6}])
     rows = RowQuery(dialect=POSTGRES, query="SELECT 1")
 
@@ -242,19 +242,19 @@ def test_a_key_whose_bounds_cannot_be_read_is_read_as_a_whole(kind: Any, least: 
         ({"unique": ("code",)}, "at", ("at", "moment", True)),
     ],
 )
-def test_ranges_are_cut_of_keys_and_of_what_is_named(facts: Any, named: str | None, wanted: Any) -> None:
+def test_ranges_use_keys_or_the_named_column(facts: Any, named: str | None, wanted: Any) -> None:
     columns = (
         ReflectedColumn(name="id", database_type="bigint", nullable=False),
         ReflectedColumn(name="code", database_type="text", nullable=False),
         ReflectedColumn(name="maybe", database_type="text"),
         ReflectedColumn(name="at", database_type="timestamp with time zone"),
     )
-    reading = TableReader(options=terms_of(URL), name="o", partition_column=named)
+    reading = TableReader(options=sql_options_of(URL), name="o", partition_column=named)
 
     assert reading.partition_key(ReflectedTable(name="o", columns=columns, **facts), {}) == wanted
 
 
-def test_a_key_of_one_value_is_read_as_a_whole() -> None:
+def test_a_key_with_one_value_is_read_as_one_range() -> None:
     database = asked([{"least": "5", "most": "5", "row_count": 10**6}])
     rows = RowQuery(dialect=POSTGRES, query="SELECT 1")
 
@@ -274,7 +274,7 @@ def test_a_key_of_one_value_is_read_as_a_whole() -> None:
     ],
     ids=["large rows", "a first run", "nobody knows their size", "a window of a large table"],
 )
-def test_few_rows_are_worth_several_connections_only_where_they_are_known_to_be_large(
+def test_few_rows_use_several_connections_only_if_they_are_large(
     window: CursorWindow | None, size: int | None, ranges: int
 ) -> None:
     cells = [{"cell": number, "row_count": 1} for number in range(64)]
@@ -286,14 +286,14 @@ def test_few_rows_are_worth_several_connections_only_where_they_are_known_to_be_
     assert len(found) == ranges
 
 
-def test_what_spark_sees_of_a_query_is_what_ranges_are_cut_of() -> None:
+def test_ranges_of_a_query_use_the_types_of_spark() -> None:
     reading = TableReader(options=None, name="o", query="SELECT 1", partition_column="at")  # type: ignore[arg-type]
 
     assert reading.partition_key(ReflectedTable(name="o"), {"at": "timestamp"}) == ("at", "moment", True)
 
 
 @pytest.mark.parametrize("said", ["teradata://ada:x@db/shop", "postgresql://ada:x@db"])
-def test_what_cannot_be_opened_is_refused_without_its_password(said: str) -> None:
+def test_invalid_credentials_are_rejected_without_the_password(said: str) -> None:
     with pytest.raises(UsageError) as refused:
         jdbc_config(said.replace(":x@", ":hushhush@"))
     assert "hushhush" not in str(refused.value)
@@ -311,7 +311,7 @@ def test_names_and_values_are_quoted(table: str, column: str, value: str) -> Non
     assert literals == [value]
 
 
-def test_a_window_goes_into_every_range() -> None:
+def test_a_window_is_part_of_every_range_query() -> None:
     window = CursorWindow(
         column="at", start=datetime(2024, 1, 1, tzinfo=UTC), visible_until="2024-02-01 00:00:00+00"
     )
@@ -364,7 +364,7 @@ def test_texts_of_mysql_are_compared_by_their_bytes() -> None:
     assert found == ("CAST(CONVERT(`t`.`c` USING utf8mb4) AS BINARY) >= X'69742773'",)
 
 
-def test_days_of_mysql_that_never_were_are_nothing() -> None:
+def test_zero_dates_of_mysql_are_null() -> None:
     window = CursorWindow(column="d", start=date(2024, 1, 1))
 
     found = RowQuery(
@@ -374,20 +374,20 @@ def test_days_of_mysql_that_never_were_are_nothing() -> None:
     assert found == ("(`t`.`d` >= DATE '2024-01-01') OR `t`.`d` IS NULL OR `t`.`d` = 0",)
 
 
-def test_what_a_url_says_is_not_said_otherwise_beside_it() -> None:
+def test_properties_in_a_url_are_not_overridden_by_defaults() -> None:
     place = jdbc_config("jdbc:mysql://db/shop?zerodatetimebehavior=EXCEPTION&useCursorFetch=false")
 
     assert not {"zeroDateTimeBehavior", "useCursorFetch"} & place.properties.keys()
     assert place.properties["tinyInt1isBit"] == "false"
 
 
-def test_sessions_speak_utc_whatever_a_url_says() -> None:
+def test_sessions_use_utc_for_any_url() -> None:
     place = jdbc_config("jdbc:mysql://db/shop?connectionTimeZone=America/New_York")
 
     assert place.properties["connectionTimeZone"] == "UTC"
 
 
-def test_names_in_a_url_of_postgres_are_those_that_its_driver_knows() -> None:
+def test_property_names_of_postgres_urls_are_case_sensitive() -> None:
     said = [
         jdbc_config(f"jdbc:postgresql://db/s?{name}=x") for name in ("ApplicationName", "applicationname")
     ]
@@ -395,8 +395,8 @@ def test_names_in_a_url_of_postgres_are_those_that_its_driver_knows() -> None:
     assert ["ApplicationName" in place.properties for place in said] == [False, True]
 
 
-def test_a_cursor_is_not_on_what_spark_fills_up() -> None:
-    reading = TableReader(options=terms_of("mysql://a@db/shop"), name="o", query="SELECT 1 AS state")
+def test_a_cursor_on_a_padded_column_is_rejected() -> None:
+    reading = TableReader(options=sql_options_of("mysql://a@db/shop"), name="o", query="SELECT 1 AS state")
     cursor: Any = penstock.sources.incremental("state")
 
     with pytest.raises(UsageError, match="pads with spaces") as refused:
@@ -405,7 +405,7 @@ def test_a_cursor_is_not_on_what_spark_fills_up() -> None:
 
 
 @given(st.dates(min_value=date(1, 1, 1)), st.datetimes(), st.integers())
-def test_keys_are_numbers_and_back(day: date, moment: datetime, number: int) -> None:
+def test_keys_convert_to_integers_and_back(day: date, moment: datetime, number: int) -> None:
     assert int_to_key(key_to_int(day.isoformat(), "date"), "date") == day.isoformat()
     text = moment.isoformat(sep=" ", timespec="microseconds")
     assert int_to_key(key_to_int(text, "moment"), "moment") == text
@@ -418,14 +418,14 @@ def test_fractions_are_rounded_outwards(number: Any) -> None:
 
 
 @pytest.mark.parametrize("dialect", [DIALECTS[name] for name in ("postgresql", "mysql", "mariadb", "mssql")])
-def test_questions_about_tables_are_sql_of_the_dialect(dialect: Any) -> None:
+def test_catalog_queries_are_valid_in_the_dialect(dialect: Any) -> None:
     for text in (columns_query(dialect, "it's", ("a", "b'c")), keys_query(dialect, "it's", None)):
         found = parse_one(text, dialect=dialect.sqlglot_dialect)
         # Spark puts brackets around it, and SQL Server takes no order in there.
         assert found.args.get("order") is None
 
 
-def test_facts_are_put_together() -> None:
+def test_catalog_rows_become_tables() -> None:
     column = {"table_name": "orders", "table_kind": "table", "digits": None, "scale": None, "size": 10}
     columns = [
         {**column, "column_name": "by", "at": 2, "data_type": "INTEGER", "nullable": "YES"},
@@ -470,7 +470,7 @@ def test_facts_are_put_together() -> None:
         (ReflectedColumn(name="c", database_type="numeric"), "full", {}),
     ],
 )
-def test_digits_are_said_where_they_are_wanted(
+def test_column_hints_follow_the_reflection_level(
     column: ReflectedColumn, level: Any, wanted: dict[str, Any]
 ) -> None:
     said = column_hint(column, type_mapping(column, POSTGRES), level=level)
@@ -478,7 +478,7 @@ def test_digits_are_said_where_they_are_wanted(
     assert {name: value for name, value in said.items() if name in {"precision", "scale"}} == wanted
 
 
-def test_numbers_of_mysql_without_a_sign_are_as_long_as_spark_reads_them() -> None:
+def test_unsigned_numbers_of_mysql_have_the_precision_of_spark() -> None:
     column = ReflectedColumn(name="id", database_type="bigint unsigned", nullable=False)
     kind = type_mapping(column, MYSQL)
 
@@ -490,7 +490,7 @@ def test_numbers_of_mysql_without_a_sign_are_as_long_as_spark_reads_them() -> No
     assert "'bigint unsigned'" in columns_query(MYSQL, "shop", None)
 
 
-def test_what_nobody_knows_is_read_as_postgres_writes_it() -> None:
+def test_unknown_types_of_postgres_are_read_as_text() -> None:
     kind = type_mapping(ReflectedColumn(name="c", database_type="tsvector"), POSTGRES)
 
     assert kind is not None
@@ -498,7 +498,7 @@ def test_what_nobody_knows_is_read_as_postgres_writes_it() -> None:
     assert type_mapping(ReflectedColumn(name="c", database_type="geometry"), MYSQL) is None
 
 
-def test_who_needs_many_connections_is_not_overtaken() -> None:
+def test_a_request_for_many_connections_is_not_overtaken() -> None:
     budget = ConnectionBudget(4)
     with budget.reserve(3) as first, budget.reserve(9) as many, budget.reserve(1) as last:
         assert budget.try_acquire(first)
@@ -508,7 +508,7 @@ def test_who_needs_many_connections_is_not_overtaken() -> None:
         assert list(all_of_them.wait()) == []
 
 
-def test_one_who_gives_up_leaves_the_row() -> None:
+def test_an_aborted_reservation_leaves_the_queue() -> None:
     budget = ConnectionBudget(1)
     with budget.reserve(1) as first:
         assert budget.try_acquire(first)
@@ -518,7 +518,7 @@ def test_one_who_gives_up_leaves_the_row() -> None:
         assert budget.try_acquire(next_one)
 
 
-def test_threads_never_have_more_than_there_is() -> None:
+def test_threads_never_exceed_the_connection_limit() -> None:
     budget, most, lock, now = ConnectionBudget(3), [0], threading.Lock(), [0]
 
     def work(wanted: int) -> None:
@@ -538,7 +538,7 @@ def test_threads_never_have_more_than_there_is() -> None:
     assert 1 <= most[0] <= 3
 
 
-def test_tables_are_resources_with_the_jar_that_they_need() -> None:
+def test_tables_are_resources_with_the_preset_of_their_driver() -> None:
     shop = sql_database(URL, table_names=["orders", "people"])
 
     assert list(shop.resources) == ["orders", "people"]
@@ -554,7 +554,7 @@ def test_credentials_come_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> 
     assert sql_table(table="people").name == "people"
 
 
-def test_hints_of_one_table() -> None:
+def test_hints_of_sql_table_are_applied() -> None:
     orders = sql_table(
         URL,
         "orders",
@@ -579,7 +579,7 @@ def test_hints_of_one_table() -> None:
         ({"connections": 0}, "1 or more"),
     ],
 )
-def test_what_means_nothing_to_spark_is_refused_with_what_to_use(said: dict[str, Any], instead: str) -> None:
+def test_arguments_for_sqlalchemy_are_rejected_with_a_replacement(said: dict[str, Any], instead: str) -> None:
     with pytest.raises(UsageError) as refused:
         sql_table(URL, "orders", **said)
     assert instead in refused.value.hint

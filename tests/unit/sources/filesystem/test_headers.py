@@ -37,21 +37,21 @@ def files_of(folder: Path) -> tuple[FolderLocation, list[ListedFile]]:
         ("C:\\,x\\y,z", ("C:\\", "x\\y", "z")),
     ],
 )
-def test_an_escape_is_one_between_quotes_only(text: str, fields: tuple[str, ...]) -> None:
+def test_an_escape_character_only_works_between_quotes(text: str, fields: tuple[str, ...]) -> None:
     how: dict[str, Any] = {"delimiter": ",", "quote": '"', "escape": "\\"}
 
     assert csv_header(f"{text}\r\n1,2", **how, is_complete=True) == fields
     assert csv_header(text, **how, is_complete=False) is None
 
 
-def test_a_text_that_is_cut_after_an_escaped_quote_has_not_ended() -> None:
+def test_a_header_cut_after_an_escaped_quote_is_incomplete() -> None:
     how: dict[str, Any] = {"delimiter": ",", "quote": '"', "escape": "\\", "is_complete": False}
 
     assert csv_header('1,"a \\",b\nc', **how) is None
     assert csv_header('1,"a \\",b\nc",d\n2', **how) == ("1", 'a ",b\nc', "d")
 
 
-def test_escapes_count_where_the_first_line_is_a_row(tmp_path: Path) -> None:
+def test_escapes_are_respected_in_files_without_a_header(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('1,"say \\"yes, no\\""\n')
 
     heads = csv_headers(*files_of(tmp_path), CsvOptions.of({"header": None, "escapechar": "\\"}))
@@ -59,14 +59,14 @@ def test_escapes_count_where_the_first_line_is_a_row(tmp_path: Path) -> None:
     assert heads == [("1", 'say "yes, no"')]
 
 
-def test_a_first_line_that_cannot_be_split_names_its_file(tmp_path: Path) -> None:
+def test_an_invalid_first_line_is_reported_with_its_file(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"id,{'x' * 200_000}\n1,2\n")
 
     with pytest.raises(FileNotReadable, match=r"a\.csv.*field limit"):
         csv_headers(*files_of(tmp_path), CsvOptions())
 
 
-def test_nanoseconds_of_parquet_are_told_from_those_of_old(tmp_path: Path) -> None:
+def test_parquet_nanoseconds_are_distinguished_from_int96(tmp_path: Path) -> None:
     at = pa.array([1_794_895_200_123_456_789], pa.timestamp("ns"))
     pq.write_table(pa.table({"a.at": at, "utc": at.cast(pa.timestamp("ns", "UTC"))}), tmp_path / "a.parquet")
     old = pa.table({"a.at": at, "in": pa.array([[None]], pa.list_(pa.timestamp("ns")))})
@@ -79,7 +79,7 @@ def test_nanoseconds_of_parquet_are_told_from_those_of_old(tmp_path: Path) -> No
     assert old_ones == {"a.at": "int96 timestamp[ns]", "in": "int96 list<element: timestamp[ns]>"}
 
 
-def test_columns_are_told_apart_though_their_names_have_dots(tmp_path: Path) -> None:
+def test_columns_with_dots_in_their_names_are_distinguished(tmp_path: Path) -> None:
     lists, pairs = pa.list_(pa.struct([("d", pa.int8())])), pa.map_(pa.int8(), pa.string())
     kind = pa.struct([("b", pa.int64()), ("c", lists), ("m", pairs)])
     plain = pa.array([{"b": 1, "c": [{"d": 1}], "m": [(1, "x")]}], kind)
@@ -94,7 +94,7 @@ def test_columns_are_told_apart_though_their_names_have_dots(tmp_path: Path) -> 
     assert dict(columns)["a.b"] == "timestamp[ns]"
 
 
-def test_nanoseconds_within_a_column_are_refused_by_file_and_column(tmp_path: Path) -> None:
+def test_nested_nanoseconds_are_rejected_with_file_and_column(tmp_path: Path) -> None:
     inner = pa.array([{"at": 0}], pa.struct([("at", pa.timestamp("ns"))]))
     pq.write_table(pa.table({"id": [1], "told": inner}), tmp_path / "a.parquet")
 
@@ -102,7 +102,7 @@ def test_nanoseconds_within_a_column_are_refused_by_file_and_column(tmp_path: Pa
         parquet_columns(*files_of(tmp_path))
 
 
-def test_an_empty_text_is_no_null_unless_types_are_looked_for() -> None:
+def test_an_empty_text_is_only_null_when_types_are_inferred() -> None:
     plain, named = CsvOptions().reader_options(), CsvOptions.of({"na_values": "NA"}).reader_options()
     typed = CsvOptions.of({"infer": True}).reader_options()
     said = CsvOptions.of({"infer": True, "na_values": "NA", "emptyValue": "-"}).reader_options()
@@ -115,7 +115,7 @@ def test_an_empty_text_is_no_null_unless_types_are_looked_for() -> None:
     assert plain["columnPruning"] == "false"
 
 
-def test_what_pandas_takes_and_spark_does_not_is_refused() -> None:
+def test_pandas_options_that_spark_does_not_support_are_rejected() -> None:
     for said in ({"header": 1}, {"header": 2}, {"header": 1.0}, {"header": [0, 1]}, {"header": "none"}):
         with pytest.raises(UsageError, match="header="):
             CsvOptions.of(said)
@@ -125,7 +125,7 @@ def test_what_pandas_takes_and_spark_does_not_is_refused() -> None:
             CsvOptions.of({"na_values": values})
 
 
-def test_a_quote_is_its_own_escape_and_names_take_the_place_of_a_header() -> None:
+def test_a_quote_escapes_itself_and_names_replace_a_header() -> None:
     assert CsvOptions.of({"quotechar": "'"}).escape == "'"
     assert CsvOptions.of({"quotechar": "'", "escapechar": "\\"}).escape == "\\"
     assert CsvOptions.of({"names": ["a"], "header": "infer"}).header is False

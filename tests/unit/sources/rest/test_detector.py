@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.sources.rest.answering import Answer, Hosts, query_of, session_to
+from tests.unit.sources.rest.fake_hosts import Answer, FakeHosts, query_of, session_to
 
 from penstock.errors import ResponseNotUnderstood
 from penstock.sources.rest import JSONLinkPaginator, PageNumberPaginator, RESTClient
@@ -19,7 +19,7 @@ API = "https://api.test"
 ROWS = [{"id": number} for number in range(6)]
 
 
-def paged(base: int, tell: Callable[[int], dict[str, Any]]) -> Hosts:
+def paged(base: int, tell: Callable[[int], dict[str, Any]]) -> FakeHosts:
     """Three pages of two rows, counted from `base`, which is also the page that comes unasked."""
 
     def answer(request: requests.PreparedRequest) -> Answer:
@@ -27,10 +27,10 @@ def paged(base: int, tell: Callable[[int], dict[str, Any]]) -> Hosts:
         first = (page - base) * 2
         return 200, {"data": ROWS[first : first + 2] if first >= 0 else [], **tell(page)}, {}
 
-    return Hosts(answer)
+    return FakeHosts(answer)
 
 
-def ids(hosts: Hosts, **how: Any) -> list[int]:
+def ids(hosts: FakeHosts, **how: Any) -> list[int]:
     client = RESTClient(API, session=session_to(hosts))
     return [row["id"] for page in client.paginate("rows", **how) for row in page]
 
@@ -50,7 +50,7 @@ TOLD: dict[str, Callable[[int], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("kind", TOLD)
 @pytest.mark.parametrize("base", [0, 1])
-def test_the_first_page_has_the_number_that_it_says(kind: str, base: int) -> None:
+def test_the_first_page_number_is_read_from_the_response(kind: str, base: int) -> None:
     hosts = paged(base, TOLD[kind])
 
     assert ids(hosts) == [row["id"] for row in ROWS]
@@ -58,28 +58,28 @@ def test_the_first_page_has_the_number_that_it_says(kind: str, base: int) -> Non
 
 
 @pytest.mark.parametrize("odd", [True, None, "one", 1.5, -1, {"number": 1}])
-def test_what_is_no_number_of_a_page_tells_nothing(odd: Any) -> None:
+def test_invalid_page_numbers_are_ignored(odd: Any) -> None:
     hosts = paged(0, lambda _: {"page": odd, "total_pages": 3})
 
     assert ids(hosts) == [row["id"] for row in ROWS]
     assert [query_of(one).get("page") for one in hosts.seen] == [None, "1", "2"]
 
 
-def test_a_number_that_is_called_a_page_elsewhere_may_be_a_size() -> None:
+def test_a_page_field_elsewhere_may_be_a_size() -> None:
     hosts = paged(0, lambda _: {"count": {"all": 60, "page": 20}, "total_pages": 3})
 
     assert ids(hosts) == [row["id"] for row in ROWS]
 
 
 @pytest.mark.parametrize("kind", ["page", "elsewhere"])
-def test_a_page_that_was_asked_for_is_not_the_base(kind: str) -> None:
+def test_a_requested_page_is_not_the_base_page(kind: str) -> None:
     hosts = paged(1, TOLD[kind])
 
     assert ids(hosts, params={"page": 2}) == [2, 3, 4, 5]
     assert len(hosts.seen) == 2
 
 
-def test_a_wrong_guess_doubles_no_row() -> None:
+def test_a_wrong_detection_duplicates_no_row() -> None:
     hosts = paged(1, lambda _: {"total_pages": 3})
 
     with pytest.raises(
@@ -90,19 +90,19 @@ def test_a_wrong_guess_doubles_no_row() -> None:
     assert ids(hosts, paginator=PageNumberPaginator(1, total_path="total_pages")) == [0, 1, 2, 3, 4, 5]
 
 
-def test_pages_that_are_said_may_be_alike() -> None:
-    hosts = Hosts(lambda _: (200, {"data": [{"v": 0}], "total_pages": 3}, {}))
+def test_pages_of_a_configured_paginator_may_be_equal() -> None:
+    hosts = FakeHosts(lambda _: (200, {"data": [{"v": 0}], "total_pages": 3}, {}))
     client = RESTClient(API, session=session_to(hosts))
 
     assert len(list(client.paginate("x", paginator=PageNumberPaginator(total_path="total_pages")))) == 3
 
 
-def test_links_that_go_in_a_circle_end() -> None:
+def test_a_loop_of_links_is_rejected() -> None:
     def answer(request: requests.PreparedRequest) -> Answer:
         here, there = ("b", "a") if "b" in str(request.url)[-1] else ("a", "b")
         return 200, {"data": [{"id": here}], "next": f"{API}/{there}"}, {}
 
-    hosts = Hosts(answer)
+    hosts = FakeHosts(answer)
     client = RESTClient(API, session=session_to(hosts), paginator=JSONLinkPaginator())
 
     for _ in range(2):  # what was seen belongs to one round
@@ -115,7 +115,7 @@ def test_links_that_go_in_a_circle_end() -> None:
         assert len(hosts.seen) == 3
 
 
-def test_an_address_may_come_again_with_other_rows() -> None:
+def test_a_repeated_url_with_other_rows_is_accepted() -> None:
     left = [1, 2, 3, 4, 5]
 
     def answer(request: requests.PreparedRequest) -> Answer:
@@ -123,6 +123,6 @@ def test_an_address_may_come_again_with_other_rows() -> None:
         number = left.pop(0)
         return 200, {"data": [{"id": number}], "next": f"{API}/{there}" if left else None}, {}
 
-    client = RESTClient(API, session=session_to(Hosts(answer)), paginator=JSONLinkPaginator())
+    client = RESTClient(API, session=session_to(FakeHosts(answer)), paginator=JSONLinkPaginator())
 
     assert [row["id"] for page in client.paginate("a") for row in page] == [1, 2, 3, 4, 5]

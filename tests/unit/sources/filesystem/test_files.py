@@ -59,7 +59,7 @@ class Folder:
         return {row["path"] for rows in rows_of(package, done).values() for row in rows}
 
 
-def test_files_are_read_once_whatever_the_window_is_from_run_to_run(tmp_path: Path) -> None:
+def test_files_are_read_once_for_any_window_of_each_run(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     days = [f"2024/03/{day:02d}/a.csv" for day in range(1, 21)]
     folder.write(*days)
@@ -71,7 +71,7 @@ def test_files_are_read_once_whatever_the_window_is_from_run_to_run(tmp_path: Pa
     assert folder.read(window=30) == set()
 
 
-def test_a_folder_of_a_month_or_of_the_future_does_not_hide_days_that_come_later(tmp_path: Path) -> None:
+def test_folders_of_a_month_or_the_future_do_not_hide_later_days(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write("2024/a.csv", "2024/03/a.csv", "2099/01/01/a.csv")
 
@@ -80,7 +80,7 @@ def test_a_folder_of_a_month_or_of_the_future_does_not_hide_days_that_come_later
     assert folder.read(window=2) == {"2024/03/04/a.csv"}
 
 
-def test_another_folder_under_the_same_name_has_a_newest_day_of_its_own(tmp_path: Path) -> None:
+def test_another_folder_under_the_same_name_has_a_separate_newest_day(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write("new/2024/03/20/a.csv", "old/2020/03/20/a.csv")
 
@@ -92,9 +92,7 @@ def newest_first(*how: Any) -> Iterator[ListedFile]:
     return iter(sorted(list_files(*how), key=lambda one: one.path, reverse=True))
 
 
-def test_a_run_that_ends_before_all_is_read_does_not_hide_older_days(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_does_not_hide_older_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[NewFiles.__module__], "list_files", newest_first)
     folder = Folder(tmp_path)
     days = [f"2024/03/{day:02d}/a.csv" for day in range(1, 21)]
@@ -127,7 +125,7 @@ def changed(**how: Any) -> Any:
     return penstock.sources.incremental("modification_date", **how)
 
 
-def test_a_cursor_on_files_goes_on_in_the_folder_that_it_comes_from(tmp_path: Path) -> None:
+def test_a_cursor_on_files_only_continues_in_its_own_folder(tmp_path: Path) -> None:
     listings = Listings(tmp_path)
     orders, events = str(tmp_path / "orders"), str(tmp_path / "events")
 
@@ -150,7 +148,7 @@ def test_a_cursor_on_files_goes_on_in_the_folder_that_it_comes_from(tmp_path: Pa
     assert listings.run(filesystem(events, incremental=changed()).with_name("event_files")) == 1
 
 
-def test_readers_of_another_folder_do_not_go_on_with_the_cursor(tmp_path: Path) -> None:
+def test_readers_of_another_folder_do_not_continue_with_the_cursor(tmp_path: Path) -> None:
     listings = Listings(tmp_path)
 
     listings.run(readers(str(tmp_path / "orders"), incremental=changed()))

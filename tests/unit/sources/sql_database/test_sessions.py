@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.sources.terms import terms_of
+from tests.unit.sources.sql_database.options import sql_options_of
 
 import penstock
 from penstock.errors import DatabaseNotReachable, DatabaseQueryFailed, UsageError
@@ -29,7 +29,7 @@ class Client:
     __module__ = "pyspark.sql.connect.session"
 
 
-def test_a_session_that_cannot_be_cloned_is_told_no_password() -> None:
+def test_a_session_that_cannot_be_cloned_receives_no_password() -> None:
     told: list[Any] = []
 
     def lend(conf: Any) -> Client:
@@ -75,7 +75,7 @@ class Failing:
         ("java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.", RuntimeError),
     ],
 )
-def test_a_database_that_is_away_is_told_from_one_that_refuses(
+def test_an_unreachable_database_is_distinguished_from_a_failed_query(
     monkeypatch: pytest.MonkeyPatch, said: str, kind: type[Exception]
 ) -> None:
     monkeypatch.setattr(run, "existing_session", lambda given: Failing(said))
@@ -85,7 +85,7 @@ def test_a_database_that_is_away_is_told_from_one_that_refuses(
     assert "hushhush" not in str(failed.value)
 
 
-def test_tables_are_to_be_named_over_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_must_be_named_over_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "existing_session", lambda given: Client())
 
     with pytest.raises(UsageError, match="before the run") as refused:
@@ -93,7 +93,7 @@ def test_tables_are_to_be_named_over_connect(monkeypatch: pytest.MonkeyPatch) ->
     assert "table_names" in refused.value.hint
 
 
-def test_tables_are_looked_up_once_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_reflected_once_per_run(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def facts_of(database: Any, schema: str, names: Any) -> dict[str, ReflectedTable]:
@@ -101,7 +101,7 @@ def test_tables_are_looked_up_once_in_each_run(monkeypatch: pytest.MonkeyPatch) 
         return {"orders": ReflectedTable(name="orders", size=len(asked))}
 
     monkeypatch.setattr(table_reader, "reflect_tables", facts_of)
-    catalog = DatabaseReflection(terms_of(URL), ("orders",))
+    catalog = DatabaseReflection(sql_options_of(URL), ("orders",))
 
     for size in (1, 2):
         # A run has who lends sessions.
@@ -110,7 +110,7 @@ def test_tables_are_looked_up_once_in_each_run(monkeypatch: pytest.MonkeyPatch) 
     assert len(asked) == 2
 
 
-def test_who_looks_at_items_is_lent_one_session_for_each_conf(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_iteration_has_one_session_for_each_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workspace, "open_reading_session", lambda needs, conf: object())
 
     @penstock.resource

@@ -33,7 +33,7 @@ def test_a_parameter_of_the_path_may_be_a_placeholder(api: Api) -> None:
     ]
 
 
-def test_it_may_be_a_cursor_or_have_more_text(api: Api) -> None:
+def test_a_path_parameter_may_be_a_cursor_with_more_text(api: Api) -> None:
     said = config(
         api.url,
         path="echo/{id}/{since}",
@@ -47,7 +47,7 @@ def test_it_may_be_a_cursor_or_have_more_text(api: Api) -> None:
     )
 
 
-def test_other_braces_are_text_or_refused(api: Api) -> None:
+def test_other_braces_are_literal_or_rejected(api: Api) -> None:
     plain = config(api.url, path="echo/{id}", params={"id": "{x}"})
     mixed = config(api.url, path="echo/{id}", params={"id": "{x}{resources.things.id}"})
 
@@ -59,11 +59,11 @@ def test_other_braces_are_text_or_refused(api: Api) -> None:
 
 
 @pytest.mark.parametrize("value", [".", ".."])
-def test_a_value_that_is_a_step_is_refused(value: str) -> None:
+def test_a_value_that_is_a_dot_segment_is_rejected(value: str) -> None:
     with pytest.raises(UsageError, match="changes the address"):
         render_path("users/{u.id}/posts", {"u.id": value})
 
 
 @pytest.mark.parametrize("value", ["...", ".x", "a.b", 1.5])
-def test_a_value_with_dots_is_a_value(value: Any) -> None:
+def test_a_value_with_dots_is_accepted(value: Any) -> None:
     assert render_path("users/{u.id}", {"u.id": value}) == f"users/{value}"

@@ -64,7 +64,7 @@ def test_every_key_is_in_one_range(found: list[int], partitions: int) -> None:
 
 
 @given(keys, st.integers(1, 16))
-def test_there_are_no_more_ranges_than_wanted_and_none_is_empty(found: list[int], partitions: int) -> None:
+def test_no_range_is_empty_and_their_number_is_limited(found: list[int], partitions: int) -> None:
     bounds = planned(found, partitions)
 
     assert len(bounds) < partitions or not bounds
@@ -73,7 +73,7 @@ def test_there_are_no_more_ranges_than_wanted_and_none_is_empty(found: list[int]
 
 
 @given(keys, st.integers(2, 8))
-def test_no_range_holds_far_more_than_its_share(found: list[int], partitions: int) -> None:
+def test_no_range_is_much_larger_than_its_share(found: list[int], partitions: int) -> None:
     bounds = planned(found, partitions)
 
     heaviest = max(found.count(key) for key in set(found))
@@ -81,7 +81,7 @@ def test_no_range_holds_far_more_than_its_share(found: list[int], partitions: in
     assert max(count(found, bounds)) <= 2 * max(share, heaviest) + 1
 
 
-def test_one_value_in_most_rows_is_cut_off_from_the_others() -> None:
+def test_a_value_of_most_rows_has_a_separate_range() -> None:
     found = [7] * 900 + list(range(1000, 1100))
 
     bounds = planned(found, 4)
@@ -90,7 +90,7 @@ def test_one_value_in_most_rows_is_cut_off_from_the_others() -> None:
     assert len(bounds) >= 1
 
 
-def test_a_skewed_key_is_read_in_ranges_of_one_size() -> None:
+def test_a_skewed_key_is_read_in_equal_ranges() -> None:
     found = [2**number // 7 for number in range(60)] + list(range(5000))
 
     counts = count(found, planned(found, 8))
@@ -100,7 +100,7 @@ def test_a_skewed_key_is_read_in_ranges_of_one_size() -> None:
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(0, 10**15), st.integers(1, 300))
-def test_cells_lie_between_their_edges(least: int, width: int, wanted: int) -> None:
+def test_cell_bounds_are_between_low_and_high(least: int, width: int, wanted: int) -> None:
     bounds = cell_bounds(least, least + width, wanted)
 
     assert len(bounds) < wanted or not bounds
@@ -116,13 +116,13 @@ def test_bounds_keep_the_order_of_the_database(cuts: list[str]) -> None:
     assert all(one.upper == other.lower for one, other in pairwise(ranges))
 
 
-def test_an_empty_table_is_read_as_a_whole() -> None:
+def test_an_empty_table_is_read_as_one_range() -> None:
     assert ranges_between([], nullable=True) == WHOLE_TABLE
     assert refined_bounds((), [0], low=0, high=9, partitions=4) == ()
     assert range_count(partitions=8, rows=0) == 1
 
 
-def test_what_is_small_is_read_by_one_connection() -> None:
+def test_a_small_table_is_read_by_one_connection() -> None:
     assert range_count(partitions=8, rows=MIN_RANGE_ROWS) == 1
     assert range_count(partitions=8, rows=MIN_RANGE_ROWS * 3) == 3
     assert range_count(partitions=8, size=0) == 1

@@ -23,7 +23,7 @@ def test_every_number_is_in_one_window(start: int, length: int, every: int) -> N
     assert all(0 < last - first <= every for first, last in found)
 
 
-def test_dates_and_moments() -> None:
+def test_windows_of_dates_and_datetimes() -> None:
     days = list(windows(date(2024, 1, 30), date(2024, 2, 2), 2))
     hours = list(
         windows(datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, 5, tzinfo=UTC), timedelta(hours=2))
@@ -34,7 +34,7 @@ def test_dates_and_moments() -> None:
     assert hours[-1][1].hour == 5
 
 
-def test_the_end_of_the_calendar_is_no_trouble() -> None:
+def test_windows_end_at_the_end_of_the_calendar() -> None:
     assert list(windows(date(9999, 12, 30), date.max, 30)) == [(date(9999, 12, 30), date.max)]
 
 
@@ -51,6 +51,6 @@ def test_the_end_of_the_calendar_is_no_trouble() -> None:
         (True, False, 1),
     ],
 )
-def test_what_has_no_windows_is_refused(start: Any, end: Any, every: Any) -> None:
+def test_ranges_without_windows_are_rejected(start: Any, end: Any, every: Any) -> None:
     with pytest.raises(UsageError, match="window"):
         list(windows(start, end, every))

@@ -100,7 +100,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         ({"path": "x", "headers": {"X-Of": "{resources.users.id} }"}}, "headers"),
     ],
 )
-def test_a_brace_that_stands_alone_is_told_with_its_place(said: dict[str, Any], path: str) -> None:
+def test_an_unbalanced_brace_is_reported_with_its_path(said: dict[str, Any], path: str) -> None:
     with pytest.raises(InvalidSourceConfig, match="an unbalanced brace") as refused:
         rest_api_source(endpoint(**said))  # type: ignore[arg-type]
 
@@ -108,7 +108,7 @@ def test_a_brace_that_stands_alone_is_told_with_its_place(said: dict[str, Any], 
 
 
 @pytest.mark.parametrize("path", WRONG)
-def test_what_is_wrong_is_told_with_its_place_and_what_could_be_there(path: str) -> None:
+def test_invalid_values_are_reported_with_their_path_and_a_hint(path: str) -> None:
     config, hint = WRONG[path]
 
     with pytest.raises(InvalidSourceConfig) as refused:
@@ -118,7 +118,7 @@ def test_what_is_wrong_is_told_with_its_place_and_what_could_be_there(path: str)
     assert hint in refused.value.hint
 
 
-def test_parents_that_wait_for_each_other_are_refused() -> None:
+def test_a_cycle_of_parents_is_rejected() -> None:
     two = [{"name": "a", "endpoint": "{resources.b.id}"}, {"name": "b", "endpoint": "{resources.a.id}"}]
 
     with pytest.raises(InvalidSourceConfig, match="the parents form a cycle"):
@@ -146,19 +146,19 @@ def test_parents_that_wait_for_each_other_are_refused() -> None:
         ),
     ],
 )
-def test_what_cannot_be_spread_is_refused(said: dict[str, Any], hint: str) -> None:
+def test_resources_that_cannot_be_spread_are_rejected(said: dict[str, Any], hint: str) -> None:
     with pytest.raises(InvalidSourceConfig, match=r"resources\.a\.spread") as refused:
         rest_api_source(resource(spread=True, **said))  # type: ignore[arg-type]
 
     assert hint in refused.value.hint
 
 
-def test_a_rate_limit_that_is_none_is_refused() -> None:
+def test_an_invalid_rate_limit_is_rejected() -> None:
     with pytest.raises(UsageError, match="no rate limit"):
         rest_api_source({"client": {**CLIENT, "rate_limit": "fast"}, "resources": []})
 
 
-def test_a_log_in_takes_its_secret_from_the_settings(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_authentication_takes_its_secret_from_settings(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CREDENTIALS__TOKEN", TOKEN)
     source = rest_api_source(
         {
@@ -170,7 +170,7 @@ def test_a_log_in_takes_its_secret_from_the_settings(api: Api, monkeypatch: pyte
     assert len(list(source)) == 3
 
 
-def test_your_own_kinds_have_names(api: Api) -> None:
+def test_registered_paginators_and_authentication_have_names(api: Api) -> None:
     class Never(SinglePagePaginator):
         pass
 
@@ -193,7 +193,7 @@ def test_your_own_kinds_have_names(api: Api) -> None:
         register_auth("text", str)  # type: ignore[arg-type]
 
 
-def test_a_connection_can_be_tried(api: Api) -> None:
+def test_check_connection_reads_the_first_page(api: Api) -> None:
     source = rest_api_source({"client": {"base_url": api.url}, "resources": ["single", "nothing"]})
 
     assert check_connection(source, "single") == (True, "")
@@ -201,7 +201,7 @@ def test_a_connection_can_be_tried(api: Api) -> None:
     assert (fine, "returned 404 Not Found" in why) == (False, True)
 
 
-def test_a_parent_that_lacks_a_field_is_named(api: Api) -> None:
+def test_a_missing_field_of_a_parent_is_named(api: Api) -> None:
     children = {"name": "c", "endpoint": "echo/{resources.users.id}", "include_from_parent": ["email"]}
     source = rest_api_source({"client": {"base_url": api.url}, "resources": ["users", children]})
 
@@ -213,7 +213,7 @@ CHILD: dict[str, Any] = {"endpoint": {"path": "users/{resources.users.id}/posts"
 
 
 @pytest.mark.parametrize("spread", [1, 2, 100])
-def test_what_is_spread_gives_the_same_rows_here(api: Api, spread: int) -> None:
+def test_a_spread_resource_returns_the_same_rows_on_the_driver(api: Api, spread: int) -> None:
     def rows(**how: Any) -> list[Any]:
         source = rest_api_source(
             {
@@ -230,9 +230,7 @@ def test_what_is_spread_gives_the_same_rows_here(api: Api, spread: int) -> None:
     assert rows(spread=spread) == rows()
 
 
-def test_stretches_of_pages_are_known_again_when_there_are_more(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_ranges_are_stable_when_pages_are_added(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def items(total: int, spread: int, **more: Any) -> list[Any]:
         monkeypatch.setattr("tests.restapi.ROWS", ROWS[:total])
         paginator = {**OFFSET, **more}
@@ -257,7 +255,7 @@ def test_stretches_of_pages_are_known_again_when_there_are_more(
 
 @pytest.mark.parametrize("spread", [1, 2, 3])
 @pytest.mark.parametrize("maximum", [12, 25, 100])
-def test_stretches_ask_for_no_page_after_the_last(api: Api, spread: int, maximum: int) -> None:
+def test_page_ranges_request_no_page_after_the_last(api: Api, spread: int, maximum: int) -> None:
     def rows(**how: Any) -> tuple[list[str], list[str]]:
         api.seen.clear()
         paginator = {**OFFSET, "maximum_offset": maximum}
@@ -271,7 +269,7 @@ def test_stretches_ask_for_no_page_after_the_last(api: Api, spread: int, maximum
     assert rows(spread=spread) == (here, sorted([*asked, first]))
 
 
-def test_children_begin_where_the_run_began(api: Api) -> None:
+def test_children_use_the_start_value_of_the_run(api: Api) -> None:
     converted: list[Any] = []
 
     def convert(value: str) -> str:
@@ -308,7 +306,7 @@ def test_children_begin_where_the_run_began(api: Api) -> None:
 
 
 @pytest.mark.parametrize("value", ["x/y?z#1", "a b", "50%", "ü", "a%2Fb", 7])
-def test_a_value_is_one_segment_of_a_path(api: Api, value: Any) -> None:
+def test_a_value_is_one_quoted_segment_of_a_path(api: Api, value: Any) -> None:
     parents = resource_of([{"id": value, "url": f"{api.url}/echo/whole"}], name="things")
     source = rest_api_source(
         {
@@ -362,7 +360,7 @@ print(json.dumps(names_of_each))
         },
     ],
 )
-def test_what_travels_needs_no_penstock_and_its_secrets_are_known(auth: dict[str, Any]) -> None:
+def test_serialized_endpoints_need_no_penstock_and_their_secrets_are_masked(auth: dict[str, Any]) -> None:
     source = rest_api_source(
         {
             "client": {**CLIENT, "auth": auth, "rate_limit": "5/s"},
@@ -394,7 +392,7 @@ def test_what_travels_needs_no_penstock_and_its_secrets_are_known(auth: dict[str
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.integers() | st.text("xy{}")), st.integers())
-def test_templates_without_placeholders_stay_what_they_are(body: dict[str, Any], number: int) -> None:
+def test_templates_without_placeholders_are_unchanged(body: dict[str, Any], number: int) -> None:
     escaped = {
         key: value.replace("{", "{{").replace("}", "}}") if isinstance(value, str) else value
         for key, value in body.items()

@@ -24,7 +24,7 @@ import penstock.sources.{source}
         ("rest", "requests", "rest"),
     ],
 )
-def test_what_is_missing_is_told_with_how_to_install_it(source: str, missing: str, extra: str) -> None:
+def test_a_missing_package_is_reported_with_its_extra(source: str, missing: str, extra: str) -> None:
     code = WITHOUT.format(source=source, missing=missing)
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Hosts that are not there: what they are asked comes here, and is answered by a function."""
+"""FakeHosts that are not there: what they are asked comes here, and is answered by a function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Answer = tuple[int, Any, dict[str, str]]
 
 
-class Hosts(BaseAdapter):
+class FakeHosts(BaseAdapter):
     """All hosts; `seen` are the requests that came."""
 
     def __init__(self, answer: Callable[[requests.PreparedRequest], Answer]) -> None:
@@ -47,7 +47,7 @@ class Hosts(BaseAdapter):
         return [str(request.url) for request in self.seen]
 
 
-def session_to(hosts: Hosts, **how: Any) -> RetrySession:
+def session_to(hosts: FakeHosts, **how: Any) -> RetrySession:
     session = RetrySession(**{"backoff": 0.001, **how})
     session.trust_env = False
     for scheme in ("http://", "https://"):

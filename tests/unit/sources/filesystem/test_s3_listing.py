@@ -34,7 +34,7 @@ class Bucket:
 
 
 @pytest.mark.parametrize(("root", "prefix"), [("s3://raw", ""), ("s3://raw/odd", "odd/")])
-def test_a_listing_ends_where_a_name_is_empty(root: str, prefix: str) -> None:
+def test_a_listing_stops_at_an_empty_name(root: str, prefix: str) -> None:
     keys = ("/a.csv", "b//c.csv", "b/d.csv")
     bucket = Bucket(tuple(f"{prefix}{key}" for key in keys))
     place = FolderLocation(root=root, fs_root=root.removeprefix("s3://"), file_system=bucket)

@@ -8,7 +8,7 @@ from penstock.sources.sql_database.run import Database
 from penstock.sources.sql_database.table_reader import SqlOptions
 
 
-def terms_of(url: str) -> SqlOptions:
+def sql_options_of(url: str) -> SqlOptions:
     """By one connection at a time, in eight ranges."""
     database = Database(jdbc=jdbc_config(url))
     return SqlOptions(
