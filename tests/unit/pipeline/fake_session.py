@@ -1,4 +1,4 @@
-"""A stand-in for a Spark session, where nobody asks it for rows."""
+"""A fake Spark session for tests that read no rows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def fake_session() -> Any:
-    """A session that can be told things, and makes others like itself."""
-    told = {"spark.master": "local[1]"}
+    """Return a session that accepts settings, and creates others like itself."""
+    settings = {"spark.master": "local[1]"}
     return SimpleNamespace(
         version="4.1.0",
-        conf=SimpleNamespace(getAll=told, get=told.get, set=told.__setitem__),
+        conf=SimpleNamespace(getAll=settings, get=settings.get, set=settings.__setitem__),
         newSession=fake_session,
     )

@@ -439,10 +439,10 @@ class World:
         return penstock.source(lambda: penstock.resource(items, name="items"), name="shop")()
 
     def _run(self, machine: str) -> tuple[Callable[[], Any], Callable[[], None]]:
-        there = set(range(self.available))
+        available = set(range(self.available))
 
         def promise() -> None:
-            missing = there - set(self.warehouse.rows("items"))
+            missing = available - set(self.warehouse.rows("items"))
             assert not missing, f"a run reports success without rows {sorted(missing)}"
 
         return lambda: self._pipeline(machine).run(self._items()), promise

@@ -1,4 +1,4 @@
-"""What the reference page of pipelines has: every attribute, property and method, with its arguments.
+"""The reference page of pipelines: every attribute, property and method, with its arguments.
 
 An argument stands as in a Python signature, without its type. `ConfigValue` is the default that means: as the
 settings say.
@@ -83,6 +83,6 @@ FUNCTIONS: Final = {
 
 def parameters_of(text: str) -> list[inspect.Parameter]:
     """The arguments that a text of this page says."""
-    known: dict[str, Any] = {"ConfigValue": penstock.config.value}
-    exec(f"def said({text.strip()}): ...", known)
-    return list(inspect.signature(known["said"]).parameters.values())
+    namespace: dict[str, Any] = {"ConfigValue": penstock.config.value}
+    exec(f"def function({text.strip()}): ...", namespace)
+    return list(inspect.signature(namespace["function"]).parameters.values())

@@ -1,4 +1,4 @@
-"""A dataset with a complete load in it, made without Spark: what a fresh machine finds."""
+"""A dataset with one complete load, created without Spark, for a fresh machine to restore from."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def at_lake(tmp_path: Path, machine: str = "here", **said: Any) -> penstock.Pipeline:
+def at_lake(tmp_path: Path, machine: str = "here", **options: Any) -> penstock.Pipeline:
     lake = penstock.destinations.delta(str(tmp_path / "lake"))
-    return penstock.pipeline("shop", pipelines_dir=tmp_path / machine, destination=lake, **said)
+    return penstock.pipeline("shop", pipelines_dir=tmp_path / machine, destination=lake, **options)
 
 
 def store_load(
     tmp_path: Path, load_id: str, *, sources: dict[str, Any] | None = None, version: int = 0
 ) -> Schema:
-    """Write what a load of the pipeline `shop` leaves in the ledger; gives its schema."""
+    """Write a complete load of the pipeline `shop` to the ledger; return its schema."""
     ledger, schema = FileLedger(FileStorage(str(tmp_path / "lake" / "shop"))), Schema("shop")
     schema.update_table(
         Table.from_dict({"name": "orders", "columns": {"id": {"data_type": "bigint"}}}).with_seen_data()

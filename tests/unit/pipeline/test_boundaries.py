@@ -1,4 +1,4 @@
-"""The files of cursors go where their packages go, and stay as long as a package that waits names them."""
+"""Cursor boundary files are transferred with their packages, and kept while a pending package uses them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_boundary_files_are_transferred_with_unbound_packages(tmp_path: Path) ->
     pipeline.extract(days("2024-01-02"))
     context = PipelineContext(pipeline_name="shop", dataset_name="shop", workdir=WorkDir(tmp_path / "shop"))
     unbound = UnboundPackages(context)
-    waiting, target = unbound.packages, Packages.at(str(tmp_path / "lake"))
-    files = waiting.store.names("cursors")
+    unbound_packages, target = unbound.packages, Packages.at(str(tmp_path / "lake"))
+    files = unbound_packages.store.names("cursors")
 
     with target.lease(pipeline="shop") as lease:
         ledger = FileLedger(target.store.subfolder("ledger"))
         carried = unbound.transfer_to(target, lease=lease, ledger=ledger)
 
     assert (len(carried), len(files)) == (2, 2)
-    assert (waiting.store.names("cursors"), target.store.names("cursors")) == ([], files)
+    assert (unbound_packages.store.names("cursors"), target.store.names("cursors")) == ([], files)
     assert remove_old_boundaries(target, lambda: {"sources": {}}, upto=carried[-1]) == []
     assert target.store.names("cursors") == files

@@ -1,4 +1,4 @@
-"""Dropping packages that wait and are not sealed: no Spark is needed for that."""
+"""Dropping of pending packages that are not sealed needs no Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ pipeline.drop_pending_packages()
 
 
 @penstock.resource
-def counted() -> Iterator[Any]:
+def counter() -> Iterator[Any]:
     state = penstock.current.resource_state()
     state["last"] = state.get("last", 0) + 1
     yield {"n": state["last"]}
@@ -66,17 +66,17 @@ def test_all_pending_packages_are_dropped_and_the_source_is_extracted_again(
 ) -> None:
     pipeline = at_lake(tmp_path)
     for _ in range(2):
-        pipeline.extract(counted())
-    penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counted())
+        pipeline.extract(counter())
+    penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counter())
     assert len(packages_at(tmp_path).unsealed_packages()) == 2
 
     pipeline.drop_pending_packages()
 
     assert packages_at(tmp_path).unsealed_packages() == []
     assert Packages.at(str(tmp_path / "disk" / "shop" / "extracted")).unsealed_packages() == []
-    pipeline.extract(counted())
+    pipeline.extract(counter())
     (package,) = packages_at(tmp_path).with_status("extracted")
-    assert package.read_extracted()["state"]["shop"]["resources"]["counted"] == {"last": 1}
+    assert package.read_extracted()["state"]["shop"]["resources"]["counter"] == {"last": 1}
 
 
 def test_dropping_without_pending_packages_does_nothing(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_dropping_without_pending_packages_does_nothing(tmp_path: Path) -> None:
 
 def test_packages_of_a_running_pipeline_are_not_dropped(tmp_path: Path) -> None:
     pipeline = at_lake(tmp_path)
-    pipeline.extract(counted())
+    pipeline.extract(counter())
 
     with hold_lease(packages_at(tmp_path).store, pipeline="shop"), pytest.raises(PipelineLocked):
         pipeline.drop_pending_packages()
@@ -98,7 +98,7 @@ def test_packages_of_a_running_pipeline_are_not_dropped(tmp_path: Path) -> None:
 
 def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Manifest]:
     """A pipeline with a sealed load that was begun, and packages here and there that go on from it."""
-    penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counted())
+    penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counter())
     pipeline = penstock.pipeline(
         "shop", pipelines_dir=tmp_path / "disk", destination=world.destination(), spark=fake_session()
     )
@@ -120,7 +120,7 @@ def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Ma
     assert packages.seal(manifest)
     packages.normalized_packages.start_job("17.5", entry.job)
     world.landed.append("items")
-    pipeline.extract(counted())
+    pipeline.extract(counter())
     return pipeline, packages, manifest
 
 
@@ -149,10 +149,10 @@ def test_packages_after_a_sealed_load_are_deleted_before_it_is_aborted(
 ) -> None:
     world = World(tmp_path, script={"undo": []})
     pipeline, packages, _ = stuck(tmp_path, world)
-    left: list[list[str]] = []
+    remaining: list[list[str]] = []
 
     def abort(self: Packages, manifest: Manifest, facts: Any = None) -> LoadDecision:
-        left.append([*pipeline.list_extracted_load_packages()])
+        remaining.append([*pipeline.list_extracted_load_packages()])
         return aborted(self, manifest, facts)
 
     aborted = Packages.abort
@@ -160,24 +160,24 @@ def test_packages_after_a_sealed_load_are_deleted_before_it_is_aborted(
 
     pipeline.drop_pending_packages()
 
-    assert left == [[]]
+    assert remaining == [[]]
     assert (world.undone, packages.pending_load()) == (["items"], None)
 
 
 def test_packages_are_dropped_newest_first(tmp_path: Path) -> None:
     pipeline = at_lake(tmp_path)
     for _ in range(3):
-        pipeline.extract(counted())
+        pipeline.extract(counter())
     ids = [package.load_id for package in packages_at(tmp_path).unsealed_packages()]
-    left: list[list[str]] = []
+    remaining: list[list[str]] = []
 
     def look(_: object) -> None:
-        copied = shutil.copytree(tmp_path / "lake", tmp_path / "copies" / str(len(left)) / "lake")
-        left.append([package.load_id for package in packages_at(copied.parent).with_status("extracted")])
+        copied = shutil.copytree(tmp_path / "lake", tmp_path / "copies" / str(len(remaining)) / "lake")
+        remaining.append([package.load_id for package in packages_at(copied.parent).with_status("extracted")])
 
     with recording_steps(Steps(tmp_path / "lake", look)):
         pipeline.drop_pending_packages()
 
-    assert ids in left
-    assert [] in left
-    assert all(found == ids[: len(found)] for found in left)
+    assert ids in remaining
+    assert [] in remaining
+    assert all(load_ids == ids[: len(load_ids)] for load_ids in remaining)

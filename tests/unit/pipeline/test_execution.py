@@ -1,4 +1,4 @@
-"""What a run does before it comes to its data; packages that bring nothing but state need no Spark."""
+"""Runs up to the extraction of new data; packages with only a state need no Spark."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def made(tmp_path: Path, world: World) -> penstock.Pipeline:
+def new_pipeline(tmp_path: Path, world: World) -> penstock.Pipeline:
     return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session())
 
 
-def with_a_package_that_waits(tmp_path: Path, world: World, page: int = 7) -> penstock.Pipeline:
-    pipeline = made(tmp_path, world)
+def pipeline_with_pending_package(tmp_path: Path, world: World, page: int = 7) -> penstock.Pipeline:
+    pipeline = new_pipeline(tmp_path, world)
     with pipeline.managed_state(extract_state=True) as state:
         state["sources"]["shop"] = {"page": page}
     return pipeline
@@ -47,7 +47,7 @@ def test_with_pending_exit_a_run_leaves_new_data_for_the_next_call(
         yield from ()
 
     monkeypatch.setenv("RUN__PENDING", "exit")
-    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+    pipeline = pipeline_with_pending_package(tmp_path, World(tmp_path))
 
     first = pipeline.run(rows, table_name="items")
     after_first = len(asked)
@@ -64,7 +64,7 @@ def test_a_run_continues_with_its_data_after_pending_packages(tmp_path: Path) ->
         asked.append(penstock.current.source_state()["page"])
         yield from ()
 
-    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+    pipeline = pipeline_with_pending_package(tmp_path, World(tmp_path))
 
     info = pipeline.run(rows, table_name="items")
 
@@ -74,7 +74,7 @@ def test_a_run_continues_with_its_data_after_pending_packages(tmp_path: Path) ->
 
 def test_extract_normalize_and_load_have_the_same_result_as_run(tmp_path: Path) -> None:
     world = World(tmp_path)
-    pipeline = with_a_package_that_waits(tmp_path, world)
+    pipeline = pipeline_with_pending_package(tmp_path, world)
     (waiting,) = pipeline.list_extracted_load_packages()
 
     pipeline.normalize()
@@ -98,7 +98,7 @@ def test_normalizing_and_loading_need_a_destination(tmp_path: Path) -> None:
 
 def test_a_run_makes_its_pipeline_the_active_one(tmp_path: Path) -> None:
     world = World(tmp_path)
-    first, second = made(tmp_path, world), penstock.pipeline("other", tmp_path)
+    first, second = new_pipeline(tmp_path, world), penstock.pipeline("other", tmp_path)
     assert second.is_active
 
     first.run()
@@ -131,7 +131,7 @@ def test_functions_of_sources_read_the_state_of_the_active_pipeline(tmp_path: Pa
         since = penstock.current.source_state().get("page", 0)
         return penstock.resource([{"page": since}], name="pages")
 
-    with_a_package_that_waits(tmp_path, World(tmp_path)).run()
+    pipeline_with_pending_package(tmp_path, World(tmp_path)).run()
 
     assert list(shop()) == [{"page": 7}]
     penstock.current.source_state()["page"] = 8
@@ -139,7 +139,7 @@ def test_functions_of_sources_read_the_state_of_the_active_pipeline(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("call", "place", "step"),
+    ("call", "patched", "step"),
     [
         ("run", (import_module("penstock.pipeline.execution"), "require_trust"), "load"),
         ("run", (Packages, "apply_retention"), "load"),
@@ -149,15 +149,15 @@ def test_functions_of_sources_read_the_state_of_the_active_pipeline(tmp_path: Pa
     ],
 )
 def test_an_error_between_two_steps_is_attributed_to_the_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, place: tuple[Any, str], step: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, patched: tuple[Any, str], step: str
 ) -> None:
-    pipeline = made(tmp_path, World(tmp_path))
-    said = ([{"n": 1}],) if call == "extract" else ()
-    told = {"table_name": "items"} if call == "extract" else {}
-    monkeypatch.setattr(*place, refuse)
+    pipeline = new_pipeline(tmp_path, World(tmp_path))
+    arguments = ([{"n": 1}],) if call == "extract" else ()
+    options = {"table_name": "items"} if call == "extract" else {}
+    monkeypatch.setattr(*patched, refuse)
 
     with step_raises(OSError, step=step) as caught:
-        getattr(pipeline, call)(*said, **told)
+        getattr(pipeline, call)(*arguments, **options)
 
     assert penstock.retry.retry_load((step,))(caught.failed[0])
     assert pipeline.last_trace is not None
@@ -169,7 +169,7 @@ def test_an_error_between_two_steps_is_attributed_to_the_call(
 def test_a_taken_slot_is_a_failure_of_the_load_of_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+    pipeline = pipeline_with_pending_package(tmp_path, World(tmp_path))
     (waiting,) = pipeline.list_extracted_load_packages()
     pipeline.normalize()
     monkeypatch.setattr(Packages, "seal", lambda *_: False)
@@ -185,7 +185,7 @@ def test_a_load_that_cannot_be_finished_fails_with_its_load_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(tmp_path)
-    pipeline = with_a_package_that_waits(tmp_path, world)
+    pipeline = pipeline_with_pending_package(tmp_path, world)
     world.on_complete = refuse
     with step_raises(OSError, step="load"):
         pipeline.run()
@@ -210,11 +210,11 @@ def test_a_run_without_the_lease_is_reported_and_recorded(tmp_path: Path) -> Non
     with hold_lease(store, pipeline="shop"), pytest.raises(PipelineLocked):
         pipeline.run()
 
-    found = pipeline._history().last()
+    result = pipeline._history().last()
     assert heard == [("load", "PipelineLocked")]
-    assert found is not None
-    assert found.failed_step is not None
-    assert found.failed_step.error_code == "pipeline-locked"
+    assert result is not None
+    assert result.failed_step is not None
+    assert result.failed_step.error_code == "pipeline-locked"
 
 
 def test_an_invalid_call_is_not_recorded_as_a_failed_run(tmp_path: Path) -> None:
@@ -227,28 +227,28 @@ def test_an_invalid_call_is_not_recorded_as_a_failed_run(tmp_path: Path) -> None
 
 
 def test_the_last_trace_is_read_by_another_object(tmp_path: Path) -> None:
-    first = with_a_package_that_waits(tmp_path, World(tmp_path))
+    first = pipeline_with_pending_package(tmp_path, World(tmp_path))
 
     first.run()
 
-    trace, found = first.last_trace, made(tmp_path, World(tmp_path)).last_trace
+    trace, result = first.last_trace, new_pipeline(tmp_path, World(tmp_path)).last_trace
     assert trace is not None
-    assert found is not None
-    assert found.transaction_id == trace.transaction_id
+    assert result is not None
+    assert result.transaction_id == trace.transaction_id
 
 
 def test_the_first_complete_load_is_the_first_run_even_after_an_aborted_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipeline = with_a_package_that_waits(tmp_path, World(tmp_path))
+    pipeline = pipeline_with_pending_package(tmp_path, World(tmp_path))
     with monkeypatch.context() as refusing:
         refusing.setattr(ScriptedClient, "initialize_storage", refuse)
         with step_raises(OSError, step="load"):
             pipeline.run()
     pipeline.drop_pending_packages()
 
-    second = with_a_package_that_waits(tmp_path, World(tmp_path)).run()
-    third = with_a_package_that_waits(tmp_path, World(tmp_path), page=8).run()
+    second = pipeline_with_pending_package(tmp_path, World(tmp_path)).run()
+    third = pipeline_with_pending_package(tmp_path, World(tmp_path), page=8).run()
 
     assert [package.sequence for package in (*second.packages, *third.packages)] == [2, 3]
     assert (second.first_run, third.first_run) == (True, False)

@@ -1,4 +1,4 @@
-"""How a pipeline is made: what the call says, what the settings say, and what a pipeline is called then."""
+"""Creation of pipelines: arguments, settings, and the names that result."""
 
 from __future__ import annotations
 
@@ -61,26 +61,26 @@ def test_in_dev_mode_each_pipeline_has_a_separate_dataset_and_an_empty_state(tmp
     before.set_local_state_val("seen", 1)
     before.extract([{"n": 1}], table_name="items")
 
-    made = penstock.pipeline("shop", pipelines_dir=tmp_path, dev_mode=True)
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path, dev_mode=True)
 
-    assert re.fullmatch(r"shop_20\d\d(0\d|1[0-2])[0-3]\d[0-2]\d[0-5]\d[0-5]\d", made.dataset_name)
-    assert "seen" not in made.state["_local"]
-    assert len(made.list_extracted_load_packages()) == 1, "packages are data, and data is not dropped"
+    assert re.fullmatch(r"shop_20\d\d(0\d|1[0-2])[0-3]\d[0-2]\d[0-5]\d[0-5]\d", pipeline.dataset_name)
+    assert "seen" not in pipeline.state["_local"]
+    assert len(pipeline.list_extracted_load_packages()) == 1, "packages are data, and data is not dropped"
 
 
 def test_dev_mode_applies_to_a_dataset_named_later(tmp_path: Path) -> None:
-    made = penstock.pipeline("shop", pipelines_dir=tmp_path, dev_mode=True)
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path, dev_mode=True)
 
     with pytest.raises(UsageError, match="has no destination"):
-        made.run([1], table_name="t", dataset_name="other")
+        pipeline.run([1], table_name="t", dataset_name="other")
 
-    assert re.fullmatch(r"other_\d{14}", made.dataset_name)
+    assert re.fullmatch(r"other_\d{14}", pipeline.dataset_name)
 
 
 def test_the_salt_is_stable_and_masked() -> None:
-    one, again, other = (penstock.pipeline(name).pipeline_salt for name in ("shop", "shop", "crm"))
+    salt, same, other = (penstock.pipeline(name).pipeline_salt for name in ("shop", "shop", "crm"))
 
-    assert one == again != other
+    assert salt == same != other
     assert repr(penstock.pipeline("shop", pipeline_salt="grain").pipeline_salt) == "***"
 
 
@@ -105,7 +105,7 @@ def test_must_attach_to_local_pipeline_refuses_a_pipeline_without_a_working_fold
 
 def test_runtime_replaces_the_settings_of_runs(tmp_path: Path) -> None:
     lake = penstock.destinations.delta(str(tmp_path / "lake"))
-    made = penstock.Pipeline(
+    pipeline = penstock.Pipeline(
         "shop",
         tmp_path,
         pipeline_salt=None,
@@ -121,9 +121,9 @@ def test_runtime_replaces_the_settings_of_runs(tmp_path: Path) -> None:
         runtime=RunConfiguration(lease_beat=0.5, lease_alive=60.0),
     )
 
-    made.extract([{"n": 1}], table_name="items")
+    pipeline.extract([{"n": 1}], table_name="items")
 
-    assert made.has_pending_data
+    assert pipeline.has_pending_data
 
 
 def test_drop_keeps_packages_and_deletes_everything_else(
@@ -191,9 +191,9 @@ def test_staging_needs_a_bucket_and_the_credentials_of_the_destination(tmp_path:
 def test_a_destination_with_staging_settings_gets_the_staging_bucket() -> None:
     staging = config_of(penstock.destinations.filesystem("s3://stage"))
 
-    told: Any = with_staging(DestinationClientDwhWithStagingConfiguration(), staging)
+    config: Any = with_staging(DestinationClientDwhWithStagingConfiguration(), staging)
 
-    assert (told.staging_config.bucket_url, told.staging_config.as_staging) == ("s3://stage", True)
+    assert (config.staging_config.bucket_url, config.staging_config.as_staging) == ("s3://stage", True)
     assert with_staging(staging, staging) is staging
 
 
@@ -202,9 +202,9 @@ def test_credentials_are_those_of_the_destination(tmp_path: Path) -> None:
 
     pipeline._bind(credentials={"aws_access_key_id": "a", "aws_secret_access_key": "b"})
 
-    found = pipeline._target().config.storage_credentials
-    assert found is not None
-    assert found.aws_access_key_id == "a"
+    credentials = pipeline._target().config.storage_credentials
+    assert credentials is not None
+    assert credentials.aws_access_key_id == "a"
     with pytest.raises(UsageError, match="has no destination"):
         penstock.pipeline("crm", tmp_path).load(credentials="x")
     other = penstock.pipeline("crm", tmp_path, destination=World(tmp_path).destination())
@@ -213,12 +213,12 @@ def test_credentials_are_those_of_the_destination(tmp_path: Path) -> None:
 
 
 def test_an_unknown_file_format_is_refused_before_spark_starts() -> None:
-    pipeline, said = penstock.pipeline("shop", destination="filesystem"), {"loader_file_format": "xls"}
+    pipeline, options = penstock.pipeline("shop", destination="filesystem"), {"loader_file_format": "xls"}
 
     with pytest.raises(UsageError, match="'xls' is not a file format"):
-        pipeline.normalize(**said)  # type: ignore[arg-type]
+        pipeline.normalize(**options)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'xls' is not a file format"):
-        pipeline.run([1], table_name="t", **said)  # type: ignore[arg-type]
+        pipeline.run([1], table_name="t", **options)  # type: ignore[arg-type]
 
 
 def test_run_uses_the_session_that_it_is_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,5 +232,5 @@ def test_run_uses_the_session_that_it_is_passed(tmp_path: Path, monkeypatch: pyt
     penstock.run([1], table_name="t")
 
     assert active.is_active
-    assert [one is second for one in used] == [False, True, True]
+    assert [session is second for session in used] == [False, True, True]
     assert used[0] is first

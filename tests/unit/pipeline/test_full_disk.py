@@ -1,4 +1,4 @@
-"""A disk that is full is named in the error, with what to do; once there is space the next run goes on."""
+"""A full disk is named in the error, with a hint; once space is free the next run continues."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows() -> Iterator[dict[str, str]]:
         yield {"text": source.randbytes(512 * 1024).hex()}
 
 
-def check_told(error: BaseException, disk: Path) -> None:
+def check_disk_is_named(error: BaseException, disk: Path) -> None:
     assert isinstance(error, StorageFull)
     assert error.path.startswith(str(disk))
     assert str(error.path) in error.message
@@ -51,15 +51,15 @@ def test_rows_that_do_not_fit_on_the_disk_are_extracted_once_space_is_free(
     monkeypatch.setenv("EXTRACT__PACKAGE_STORAGE", str(small_disk))
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path / "pipelines")
     pipeline.extract([{"id": 1}], table_name="orders")
-    (kept,) = pipeline.list_extracted_load_packages()
+    (stored,) = pipeline.list_extracted_load_packages()
 
     with pytest.raises(PipelineStepFailed) as raised:
         pipeline.extract(rows, table_name="texts")
 
-    check_told(raised.value.exception, small_disk)
-    assert pipeline.list_extracted_load_packages() == [kept]
+    check_disk_is_named(raised.value.exception, small_disk)
+    assert pipeline.list_extracted_load_packages() == [stored]
     info = pipeline.extract([{"id": 2}], table_name="orders")
-    assert pipeline.list_extracted_load_packages() == [kept, *info.loads_ids]
+    assert pipeline.list_extracted_load_packages() == [stored, *info.loads_ids]
 
 
 def test_a_control_file_that_does_not_fit_leaves_the_old_one(small_disk: Path, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_control_file_that_does_not_fit_leaves_the_old_one(small_disk: Path, t
     ):
         with pytest.raises(StorageFull) as raised:
             write()
-        check_told(raised.value, small_disk)
+        check_disk_is_named(raised.value, small_disk)
 
     assert storage.read("state.json") == b"before"
     assert storage.tree("") == ["ballast", "state.json"]
@@ -94,5 +94,5 @@ def test_a_full_working_folder_is_named(small_disk: Path) -> None:
     with pytest.raises(StorageFull) as raised:
         workdir.save_local_values({"seen": "x" * 100_000})
 
-    check_told(raised.value, small_disk)
+    check_disk_is_named(raised.value, small_disk)
     assert workdir.local_values() == {"seen": 1}

@@ -1,4 +1,4 @@
-"""Who attaches to a pipeline works where its last run did, or is told what nobody knows."""
+"""An attached pipeline has the target of its last run, or the error names the missing argument."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination
 
 
-def origin_of(tmp_path: Path) -> LastTarget:
+def saved_target(tmp_path: Path) -> LastTarget:
     return LastTarget.load(WorkDir(tmp_path / "here" / "shop"))
 
 
@@ -30,18 +30,18 @@ def name_of(destination: Destination | None) -> str | None:
     return destination.destination_name if destination else None
 
 
-def staged(tmp_path: Path, bucket: str = "stage") -> penstock.Pipeline:
+def pipeline_with_staging(tmp_path: Path, bucket: str = "stage") -> penstock.Pipeline:
     return at_lake(tmp_path, staging=penstock.destinations.filesystem(str(tmp_path / bucket)))
 
 
-def kept_state(**said: Any) -> dict[str, Any]:
+def stored_state(**said: Any) -> dict[str, Any]:
     return {"dataset_name": "raw", "destination_name": None, "destination_type": "x.y", **said}
 
 
 def test_a_run_saves_its_target_when_it_begins(tmp_path: Path) -> None:
-    staged(tmp_path).extract([{"n": 1}], table_name="items")
+    pipeline_with_staging(tmp_path).extract([{"n": 1}], table_name="items")
 
-    assert origin_of(tmp_path) == LastTarget(
+    assert saved_target(tmp_path) == LastTarget(
         destination_name="delta",
         dataset_name="shop",
         location=str(tmp_path / "lake" / "shop"),
@@ -68,9 +68,9 @@ def test_a_synced_machine_can_attach_without_arguments(tmp_path: Path) -> None:
     store_load(tmp_path, "10.5")
     at_lake(tmp_path).sync_destination()
 
-    found = penstock.attach("shop", tmp_path / "here")
+    attached = penstock.attach("shop", tmp_path / "here")
 
-    assert (name_of(found.destination), found.dataset_name) == ("delta", "shop")
+    assert (name_of(attached.destination), attached.dataset_name) == ("delta", "shop")
 
 
 def test_a_sync_that_keeps_the_copy_saves_the_target_too(tmp_path: Path) -> None:
@@ -80,30 +80,30 @@ def test_a_sync_that_keeps_the_copy_saves_the_target_too(tmp_path: Path) -> None
 
     at_lake(tmp_path).sync_destination()
 
-    assert origin_of(tmp_path).destination_name == "delta"
+    assert saved_target(tmp_path).destination_name == "delta"
 
 
 def test_a_destination_is_not_guessed_from_a_class_name_of_dlt(tmp_path: Path) -> None:
     WorkDir(tmp_path / "shop").save(
-        state=kept_state(destination_type="dlt.destinations.filesystem"), schema={"name": "shop"}
+        state=stored_state(destination_type="dlt.destinations.filesystem"), schema={"name": "shop"}
     )
 
     with pytest.raises(CannotRestorePipelineException, match="pass destination"):
         penstock.attach("shop", tmp_path)
 
-    found = penstock.attach("shop", tmp_path, destination="iceberg")
-    assert (name_of(found.destination), found.dataset_name) == ("iceberg", "raw")
+    attached = penstock.attach("shop", tmp_path, destination="iceberg")
+    assert (name_of(attached.destination), attached.dataset_name) == ("iceberg", "raw")
 
 
 def test_an_attached_pipeline_uses_the_packages_and_the_lease_in_the_staging_bucket(tmp_path: Path) -> None:
-    made = staged(tmp_path)
-    info = made.extract([{"n": 1}], table_name="items")
+    pipeline = pipeline_with_staging(tmp_path)
+    info = pipeline.extract([{"n": 1}], table_name="items")
 
-    found = penstock.attach("shop", tmp_path / "here")
+    attached = penstock.attach("shop", tmp_path / "here")
 
-    assert found.list_extracted_load_packages() == info.loads_ids
+    assert attached.list_extracted_load_packages() == info.loads_ids
     with hold_lease(FileStorage(info.location), pipeline="shop"), pytest.raises(PipelineLocked):
-        found.drop_pending_packages()
+        attached.drop_pending_packages()
     other = penstock.attach(
         "shop", tmp_path / "here", staging=penstock.destinations.filesystem(str(tmp_path / "other"))
     )
@@ -111,7 +111,7 @@ def test_an_attached_pipeline_uses_the_packages_and_the_lease_in_the_staging_buc
 
 
 def test_an_address_of_staging_with_credentials_is_not_saved(tmp_path: Path) -> None:
-    staged(tmp_path, "stage?token=hush-hush-hush").extract([{"n": 1}], table_name="items")
+    pipeline_with_staging(tmp_path, "stage?token=hush-hush-hush").extract([{"n": 1}], table_name="items")
 
     assert "hush" not in (tmp_path / "here" / "shop" / "origin.json").read_text(encoding="utf-8")
     with pytest.raises(CannotRestorePipelineException, match="pass staging"):
@@ -127,10 +127,10 @@ def test_the_target_of_the_last_run_takes_precedence_over_the_settings(
     monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
     monkeypatch.setenv("PIPELINES__DESTINATION_NAME", "filesystem")
 
-    found = penstock.attach("shop", tmp_path / "here")
+    attached = penstock.attach("shop", tmp_path / "here")
     said = penstock.attach("shop", tmp_path / "here", destination="iceberg", dataset_name="other")
 
-    assert (name_of(found.destination), found.dataset_name) == ("delta", "raw")
+    assert (name_of(attached.destination), attached.dataset_name) == ("delta", "raw")
     assert (name_of(said.destination), said.dataset_name) == ("iceberg", "other")
 
 
@@ -138,14 +138,14 @@ def test_the_layout_applies_to_a_dataset_name_of_the_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIPELINES__DATASET_NAME_LAYOUT", "%s_dataset")
-    made = penstock.pipeline("shop", tmp_path)
-    made.set_local_state_val("seen", 1)
+    pipeline = penstock.pipeline("shop", tmp_path)
+    pipeline.set_local_state_val("seen", 1)
 
     by_name = penstock.attach("shop", tmp_path).dataset_name
     monkeypatch.setenv("PIPELINES__DATASET_NAME", "lake")
     by_setting = penstock.attach("shop", tmp_path).dataset_name
 
-    assert (made.dataset_name, by_name, by_setting) == ("shop_dataset", "shop_dataset", "lake_dataset")
+    assert (pipeline.dataset_name, by_name, by_setting) == ("shop_dataset", "shop_dataset", "lake_dataset")
 
 
 def test_a_layout_is_not_applied_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,10 +153,10 @@ def test_a_layout_is_not_applied_twice(tmp_path: Path, monkeypatch: pytest.Monke
     info = at_lake(tmp_path).extract([{"n": 1}], table_name="items")
     lake = penstock.destinations.delta(str(tmp_path / "lake"))
 
-    found = penstock.attach("shop", tmp_path / "here", destination=lake)
+    attached = penstock.attach("shop", tmp_path / "here", destination=lake)
 
-    assert found.dataset_name == "shop_dataset"
-    assert found.list_extracted_load_packages() == info.loads_ids
+    assert attached.dataset_name == "shop_dataset"
+    assert attached.list_extracted_load_packages() == info.loads_ids
 
 
 def test_a_target_that_cannot_be_saved_stops_no_run(
@@ -179,7 +179,7 @@ def test_a_run_replaces_a_damaged_target_file(tmp_path: Path) -> None:
 
     at_lake(tmp_path).extract([{"n": 1}], table_name="items")
 
-    assert origin_of(tmp_path).destination_name == "delta"
+    assert saved_target(tmp_path).destination_name == "delta"
 
 
 def test_an_attached_pipeline_uses_the_bucket_of_the_last_run(
@@ -187,11 +187,11 @@ def test_an_attached_pipeline_uses_the_bucket_of_the_last_run(
 ) -> None:
     info = at_lake(tmp_path).extract([{"n": 1}], table_name="items")
 
-    found = penstock.attach("shop", tmp_path / "here")
+    attached = penstock.attach("shop", tmp_path / "here")
     monkeypatch.setenv("SHOP__DESTINATION__DELTA__BUCKET_URL", str(tmp_path / "other"))
     by_setting = penstock.attach("shop", tmp_path / "here")
 
-    assert found.list_extracted_load_packages() == info.loads_ids
+    assert attached.list_extracted_load_packages() == info.loads_ids
     assert by_setting.list_extracted_load_packages() == []
 
 
@@ -200,5 +200,5 @@ def test_an_address_of_a_bucket_with_credentials_is_not_saved(tmp_path: Path) ->
 
     penstock.pipeline("shop", tmp_path / "here", destination=bucket).extract([{"n": 1}], table_name="items")
 
-    assert origin_of(tmp_path).bucket_url is None
+    assert saved_target(tmp_path).bucket_url is None
     assert "hush" not in (tmp_path / "here" / "shop" / "origin.json").read_text(encoding="utf-8")

@@ -33,11 +33,11 @@ def text_of(renderable: RenderableType, *, width: int = 90) -> list[str]:
     return [line.rstrip() for line in console.export_text().splitlines()]
 
 
-def counted(view: StepView, name: str, inc: int, now: float, total: int | None = None) -> None:
+def count(view: StepView, name: str, inc: int, now: float, total: int | None = None) -> None:
     view.count(name, inc, now=now, total=total, inc_total=None)
 
 
-def marked(
+def mark(
     view: StepView, name: str, state: str, *, size: int | None = None, message: str | None = None
 ) -> None:
     view.mark(name, state, now=view.started_at, size=size, message=message)
@@ -45,10 +45,10 @@ def marked(
 
 def test_extraction_shows_rows_and_rows_per_second_of_each_resource() -> None:
     view = StepView(step="extract of shop", started_at=100.0)
-    counted(view, "orders", 50_000, 106.0)
-    counted(view, "orders", 70_000, 112.0)
-    counted(view, "customers", 4_200, 112.0)
-    marked(view, "prices", "left out", message="prices raised KeyError\nat once")
+    count(view, "orders", 50_000, 106.0)
+    count(view, "orders", 70_000, 112.0)
+    count(view, "customers", 4_200, 112.0)
+    mark(view, "prices", "left out", message="prices raised KeyError\nat once")
     view.stages = (SparkStage(stage_id=7, tasks=200, done=50), SparkStage(stage_id=12, tasks=2, done=0))
 
     assert text_of(render_view(view, now=112.5, height=24)) == [
@@ -66,11 +66,11 @@ def test_extraction_shows_rows_and_rows_per_second_of_each_resource() -> None:
 
 def test_normalization_shows_the_state_of_each_table() -> None:
     view = StepView(step="normalize of shop", started_at=0.0)
-    counted(view, TABLES, 0, 0.0, total=2)
-    marked(view, "orders", "done")
-    counted(view, "orders", 120_000, 5.0)
-    marked(view, "customers", "shape")
-    counted(view, TABLES, 1, 5.0)
+    count(view, TABLES, 0, 0.0, total=2)
+    mark(view, "orders", "done")
+    count(view, "orders", 120_000, 5.0)
+    mark(view, "customers", "shape")
+    count(view, TABLES, 1, 5.0)
 
     assert text_of(render_view(view, now=8.0, height=24)) == [
         "normalize of shop  8.0 s  ━━━━━━━━━━━━━━╺━━━━━━━━━━━━━  1 of 2 tables",
@@ -81,13 +81,13 @@ def test_normalization_shows_the_state_of_each_table() -> None:
 
 def test_a_load_shows_states_rows_and_bytes_of_each_table() -> None:
     view = StepView(step="load of shop", started_at=0.0)
-    counted(view, JOBS, 0, 0.0, total=4)
+    count(view, JOBS, 0, 0.0, total=4)
     for name, state, size in [("items", "done", 4_300_000), ("orders", "running", 9_900_000)]:
-        marked(view, name, state, size=size)
-    marked(view, "parts", "failed", size=120_000, message="parts is closed")
-    marked(view, "sellers", "waiting", size=1_200)
-    counted(view, "items", 1, 2.0)
-    counted(view, JOBS, 1, 2.0)
+        mark(view, name, state, size=size)
+    mark(view, "parts", "failed", size=120_000, message="parts is closed")
+    mark(view, "sellers", "waiting", size=1_200)
+    count(view, "items", 1, 2.0)
+    count(view, JOBS, 1, 2.0)
 
     assert text_of(render_view(view, now=75.0, height=24)) == [
         "load of shop  1 min 15 s  ━━━━━━━╺━━━━━━━━━━━━━━━━━━━━  1 of 4 jobs",
@@ -104,7 +104,7 @@ def test_a_load_shows_states_rows_and_bytes_of_each_table() -> None:
 def test_an_ascii_terminal_gets_ascii_only() -> None:
     view = StepView(step="load of shop", started_at=0.0)
     for name, state in [("a", "done"), ("b", "running"), ("c", "failed"), ("d", "waiting")]:
-        marked(view, name, state)
+        mark(view, name, state)
 
     told = [
         *text_of(render_view(view, now=1.0, height=6, ascii_only=True)),
@@ -121,7 +121,7 @@ def test_the_view_fits_the_terminal_and_hides_the_least_important_lines(
 ) -> None:
     view = StepView(step="load of shop", started_at=0.0)
     for number, state in enumerate(states):
-        marked(view, f"t{number}", state)
+        mark(view, f"t{number}", state)
 
     shown, folded = select_lines(view.lines, max(height - 3, 1))
     drawn_lines = text_of(render_view(view, now=1.0, height=height))
@@ -139,7 +139,7 @@ def test_the_view_fits_the_terminal_and_hides_the_least_important_lines(
 @given(text=st.text())
 def test_control_characters_in_a_name_are_replaced(text: str) -> None:
     view = StepView(step="extract of shop", started_at=0.0)
-    marked(view, text, "failed", message=text)
+    mark(view, text, "failed", message=text)
 
     assert printable_line(text).isprintable()
     assert "\x1b" not in "".join(text_of(render_view(view, now=1.0, height=24)))
@@ -150,7 +150,7 @@ def test_a_rate_is_measured_while_rows_are_counted(pieces: list[tuple[int, float
     view, now = StepView(step="extract", started_at=10.0), 10.0
     for inc, seconds in pieces:
         now += seconds
-        counted(view, "orders", inc, now)
+        count(view, "orders", inc, now)
 
     rate = view.lines["orders"].rate
     assert rate == pytest.approx(sum(inc for inc, _ in pieces) / (now - 10.0))

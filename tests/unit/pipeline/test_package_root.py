@@ -1,4 +1,4 @@
-"""Packages stay where they were while something is unfinished there; extraction needs no Spark."""
+"""The folder of packages cannot change while a load there is unfinished; extraction needs no Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Places:
+class PackageFolders:
     """One dataset, and a pipeline that may keep its packages in several places."""
 
     def __init__(self, folder: Path) -> None:
@@ -40,9 +40,9 @@ class Places:
 
     def begin(self, packages: str | None) -> str | None:
         """What a run does before it loads."""
-        site = Workspace(self.pipeline(packages)._target(), spark=None)
-        with site.client:
-            return check_package_root(site, record=True)
+        workspace = Workspace(self.pipeline(packages)._target(), spark=None)
+        with workspace.client:
+            return check_package_root(workspace, record=True)
 
     def drop(self, packages: str | None) -> None:
         self.pipeline(packages).drop_pending_packages()
@@ -53,59 +53,59 @@ class Places:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(tmp_path)
+def folders(tmp_path: Path) -> PackageFolders:
+    return PackageFolders(tmp_path)
 
 
-def test_nothing_is_recorded_while_packages_are_next_to_the_tables(places: Places) -> None:
-    places.extract(None)
+def test_nothing_is_recorded_while_packages_are_next_to_the_tables(folders: PackageFolders) -> None:
+    folders.extract(None)
 
-    assert places.begin(None) is None
-    assert not places.record.exists()
+    assert folders.begin(None) is None
+    assert not folders.record.exists()
 
 
 def test_the_folder_of_pending_packages_cannot_change(
-    places: Places, monkeypatch: pytest.MonkeyPatch
+    folders: PackageFolders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places.extract("a")
-    assert not places.record.exists(), "who only extracts leaves the destination as it is"
-    assert "/a/demo/_dlt_pkg/shop now, and were in" in (places.begin("a") or "")
-    assert places.begin("a") is None
-    assert json.loads(places.record.read_text())["root"] == str(places.folder / "a/demo/_dlt_pkg/shop")
+    folders.extract("a")
+    assert not folders.record.exists(), "who only extracts leaves the destination as it is"
+    assert "/a/demo/_dlt_pkg/shop now, and were in" in (folders.begin("a") or "")
+    assert folders.begin("a") is None
+    assert json.loads(folders.record.read_text())["root"] == str(folders.folder / "a/demo/_dlt_pkg/shop")
 
     for other in ("b", None):
         with step_raises(
-            PackageRootChanged, match=r"were in .*/a/demo/_dlt_pkg/shop, .* 1 packages are pending there"
+            PackageRootChanged, match=r"changed from .*/a/demo/_dlt_pkg/shop .* 1 packages are pending there"
         ):
-            places.extract(other)
+            folders.extract(other)
         with pytest.raises(PackageRootChanged):
-            places.begin(other)
-    assert not (places.folder / "b" / "demo" / "_dlt_pkg" / "shop" / "packages").exists()
-    places.extract("a")
+            folders.begin(other)
+    assert not (folders.folder / "b" / "demo" / "_dlt_pkg" / "shop" / "packages").exists()
+    folders.extract("a")
     monkeypatch.setenv("RUN__ACCEPT_PACKAGE_ROOT", "true")
-    places.begin("b")
+    folders.begin("b")
     monkeypatch.delenv("RUN__ACCEPT_PACKAGE_ROOT")
     for _ in range(2):
-        places.extract("b")
+        folders.extract("b")
 
-    assert len(Packages.at(str(places.folder / "b/demo/_dlt_pkg/shop")).unsealed_packages()) == 2
+    assert len(Packages.at(str(folders.folder / "b/demo/_dlt_pkg/shop")).unsealed_packages()) == 2
 
 
-def test_a_folder_below_the_dataset_is_recorded_relative_to_it(places: Places) -> None:
-    places.extract("lake/other")
-    places.begin("lake/other")
-    places.drop("lake/other")
-    places.begin("lake/demo/inside")
-    found = json.loads(places.record.read_text())
+def test_a_folder_below_the_dataset_is_recorded_relative_to_it(folders: PackageFolders) -> None:
+    folders.extract("lake/other")
+    folders.begin("lake/other")
+    folders.drop("lake/other")
+    folders.begin("lake/demo/inside")
+    document = json.loads(folders.record.read_text())
 
-    assert (found["root"], found["is_below"]) == ("inside/demo/_dlt_pkg/shop", True)
-    places.extract("lake/demo/inside")
+    assert (document["root"], document["is_below"]) == ("inside/demo/_dlt_pkg/shop", True)
+    folders.extract("lake/demo/inside")
     with step_raises(PackageRootChanged, match="1 packages are pending there"):
-        places.extract(None)
+        folders.extract(None)
 
 
-def test_a_missing_folder_is_refused_as_unfinished(places: Places) -> None:
-    places.begin("a")
+def test_a_missing_folder_is_refused_as_unfinished(folders: PackageFolders) -> None:
+    folders.begin("a")
 
     with step_raises(PackageRootChanged, match="nothing is found there"):
-        places.extract("b")
+        folders.extract("b")

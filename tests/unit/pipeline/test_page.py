@@ -27,17 +27,17 @@ GAPS: dict[tuple[str, str], str] = {
     ("Pipeline.load", "workers"): "a worker has a Spark session of its own, so the settings say how many: 4",
     ("Pipeline.load", "raise_on_failed_jobs"): "true unless the settings say otherwise",
 }
-"""Function and argument: why ours differs from the page."""
+"""Function and argument: why penstock differs from the page."""
 
 
 def public(name: str) -> Any:
-    """Return a method or function of ours; None where it does not exist."""
+    """Return a method or function of penstock; None where it does not exist."""
     owner, _, method = name.rpartition(".")
     return inspect.getattr_static(penstock.Pipeline, method, None) if owner else getattr(penstock, name)
 
 
 def parameters(name: str) -> dict[str, inspect.Parameter] | None:
-    """Return the parameters of a function of ours; None where it does not exist."""
+    """Return the parameters of a function of penstock; None where it does not exist."""
     function = public(name)
     if function is None:
         return None
@@ -51,13 +51,13 @@ def gaps(name: str) -> set[str]:
 
 
 def differences(name: str) -> Iterator[str]:
-    """Yield the arguments of the page that ours lacks or declares otherwise; `*` for a missing function."""
-    ours = parameters(name)
-    if ours is None:
+    """Yield the arguments of the page that are missing or differ; `*` for a missing function."""
+    actual_parameters = parameters(name)
+    if actual_parameters is None:
         yield "*"
         return
     for expected in parameters_of(NAMES[name]):
-        actual = ours.get(expected.name)
+        actual = actual_parameters.get(expected.name)
         if actual is None or (actual.kind, actual.default) != (expected.kind, expected.default):
             yield expected.name
 
@@ -73,12 +73,12 @@ def test_positional_arguments_are_in_the_order_of_the_page() -> None:
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
     offenders: list[str] = []
     for name, text in NAMES.items():
-        ours = parameters(name)
+        actual_parameters = parameters(name)
         orders = [
             [each.name for each in listed if each.kind is positional and each.name not in gaps(name)]
-            for listed in (parameters_of(text), (ours or {}).values())
+            for listed in (parameters_of(text), (actual_parameters or {}).values())
         ]
-        if ours is not None and orders[0] != orders[1]:
+        if actual_parameters is not None and orders[0] != orders[1]:
             offenders.append(f"{name}: {orders[1]}, not {orders[0]}")
 
     assert_no_offenders(offenders, "take positional arguments in the order of the page")

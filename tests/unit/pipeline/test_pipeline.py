@@ -60,9 +60,9 @@ def test_an_unknown_destination_is_refused_when_the_pipeline_is_created() -> Non
 
 
 def test_a_merge_strategy_that_the_destination_lacks_is_refused_before_spark_starts() -> None:
-    said = {"disposition": "merge", "strategy": "cdc"}
+    disposition = {"disposition": "merge", "strategy": "cdc"}
     with pytest.raises(LoadClientUnsupportedWriteDisposition, match="delta does not support 'cdc'"):
-        penstock.pipeline("shop", destination="delta").run([1], table_name="t", write_disposition=said)
+        penstock.pipeline("shop", destination="delta").run([1], table_name="t", write_disposition=disposition)
 
 
 def test_data_without_a_name_is_refused_before_spark_starts() -> None:

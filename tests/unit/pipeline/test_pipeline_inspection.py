@@ -1,4 +1,4 @@
-"""What a pipeline tells of itself: its packages, what it remembers, and whether it is the active one."""
+"""Inspection of a pipeline: its packages, its state, and whether it is the active one."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
 
 
 @penstock.resource
-def counted() -> Iterator[Any]:
+def counter() -> Iterator[Any]:
     state = penstock.current.resource_state()
     state["last"] = state.get("last", 0) + 1
     yield {"n": state["last"]}
 
 
-def made(tmp_path: Path, *, at_lake: bool) -> penstock.Pipeline:
+def new_pipeline(tmp_path: Path, *, at_lake: bool) -> penstock.Pipeline:
     lake = penstock.destinations.delta(str(tmp_path / "lake")) if at_lake else None
     return penstock.pipeline("shop", pipelines_dir=tmp_path / "disk", destination=lake)
 
 
 @pytest.mark.parametrize("at_lake", [False, True], ids=["waiting", "at the lake"])
 def test_extracted_packages_are_listed_and_change_the_state(tmp_path: Path, at_lake: bool) -> None:
-    pipeline = made(tmp_path, at_lake=at_lake)
+    pipeline = new_pipeline(tmp_path, at_lake=at_lake)
     assert (pipeline.has_data, pipeline.has_pending_data, pipeline.first_run) == (False, False, True)
 
-    pipeline.extract(counted())
-    pipeline.extract(counted())
+    pipeline.extract(counter())
+    pipeline.extract(counter())
 
     first, second = pipeline.list_extracted_load_packages()
     assert first < second
     assert len(pipeline.list_extracted_resources()) == 2
     assert pipeline.list_normalized_load_packages() == pipeline.list_completed_load_packages() == []
     assert (pipeline.has_data, pipeline.has_pending_data, pipeline.first_run) == (True, True, True)
-    assert pipeline.state["sources"]["shop"]["resources"]["counted"] == {"last": 2}
+    assert pipeline.state["sources"]["shop"]["resources"]["counter"] == {"last": 2}
     assert pipeline.get_load_package_info(first).state == "extracted"
     assert pipeline.list_failed_jobs_in_package(first) == []
     assert pipeline.get_load_package_state(first)["created_at"] is not None
@@ -74,16 +74,16 @@ def test_failed_jobs_are_listed_with_their_messages(tmp_path: Path, raises: bool
 
 
 def test_unbound_packages_are_listed_after_a_destination_is_set(tmp_path: Path) -> None:
-    made(tmp_path, at_lake=False).extract(counted())
+    new_pipeline(tmp_path, at_lake=False).extract(counter())
 
-    later = made(tmp_path, at_lake=True)
+    with_destination = new_pipeline(tmp_path, at_lake=True)
 
-    assert len(later.list_extracted_load_packages()) == 1
-    assert later.has_pending_data
+    assert len(with_destination.list_extracted_load_packages()) == 1
+    assert with_destination.has_pending_data
 
 
 def test_a_pipeline_that_has_not_run_has_a_schema_with_its_name(tmp_path: Path) -> None:
-    pipeline = made(tmp_path, at_lake=False)
+    pipeline = new_pipeline(tmp_path, at_lake=False)
 
     assert pipeline.default_schema_name == pipeline.default_schema.name == "shop"
     assert list(pipeline.schemas) == ["shop"]
@@ -97,15 +97,15 @@ def test_a_pipeline_that_has_not_run_has_a_schema_with_its_name(tmp_path: Path) 
 
 def test_values_of_this_machine_are_stored_only_here(tmp_path: Path) -> None:
     moment = datetime(2024, 5, 6, tzinfo=UTC)
-    made(tmp_path, at_lake=False).set_local_state_val("seen", moment)
-    made(tmp_path, at_lake=False).set_local_state_val("times", 2)
+    new_pipeline(tmp_path, at_lake=False).set_local_state_val("seen", moment)
+    new_pipeline(tmp_path, at_lake=False).set_local_state_val("times", 2)
 
-    again = made(tmp_path, at_lake=False)
+    pipeline = new_pipeline(tmp_path, at_lake=False)
 
-    assert again.get_local_state_val("seen") == moment
-    assert again.state["_local"] == {"seen": moment, "times": 2}
+    assert pipeline.get_local_state_val("seen") == moment
+    assert pipeline.state["_local"] == {"seen": moment, "times": 2}
     with pytest.raises(KeyError):
-        again.get_local_state_val("other")
+        pipeline.get_local_state_val("other")
 
 
 def test_the_pipeline_created_last_is_active_until_it_is_deactivated(tmp_path: Path) -> None:
@@ -142,8 +142,8 @@ def test_attach_returns_a_pipeline_with_its_last_target(tmp_path: Path) -> None:
     )
     WorkDir(tmp_path / "shop").save(state=state, schema=Schema("shop").to_dict())
 
-    found = penstock.attach("shop", pipelines_dir=tmp_path)
+    attached = penstock.attach("shop", pipelines_dir=tmp_path)
 
-    assert found.destination is not None
-    assert (found.destination.destination_name, found.dataset_name) == ("delta", "raw")
-    assert found.is_active
+    assert attached.destination is not None
+    assert (attached.destination.destination_name, attached.dataset_name) == ("delta", "raw")
+    assert attached.is_active

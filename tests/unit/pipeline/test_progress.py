@@ -26,7 +26,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def said_by(collector: Collector, stream: io.StringIO) -> str:
+def output_of(collector: Collector, stream: io.StringIO) -> str:
     """What a collector says of a step with two names, a total and something that goes wrong."""
     with collector("load of shop"):
         collector.update(JOBS, inc=0, total=3)
@@ -82,7 +82,7 @@ def test_the_live_view_writes_lines_without_a_terminal() -> None:
     collector = progress.rich(Console(file=stream, force_terminal=False))
 
     assert isinstance(collector, progress.log)
-    assert "load of shop: parts failed: parts is closed\n" in said_by(collector, stream)
+    assert "load of shop: parts failed: parts is closed\n" in output_of(collector, stream)
 
 
 def test_a_terminal_gets_a_live_view() -> None:
@@ -95,9 +95,9 @@ def test_a_terminal_gets_a_live_view() -> None:
 def test_lines_have_rates_and_totals_and_failures_are_written_at_once() -> None:
     stream, moments = io.StringIO(), iter(range(100))
 
-    told = said_by(progress.log(100, logger=stream, clock=lambda: next(moments)), stream)
+    output = output_of(progress.log(100, logger=stream, clock=lambda: next(moments)), stream)
 
-    assert told.splitlines() == [
+    assert output.splitlines() == [
         "load of shop: parts failed: parts is closed",
         "load of shop: Jobs: slow today",
         "load of shop: Jobs 1 of 4, orders 1,234 (206/s), parts lost 5 (1/s), done in 7 s",
@@ -157,12 +157,12 @@ def test_bars_of_tqdm_count_each_name_and_leave_nothing_open() -> None:
     stream = Terminal()
     collector = progress.tqdm(file=stream, mininterval=60)
 
-    told = said_by(collector, stream)
+    output = output_of(collector, stream)
 
-    assert "orders: 1234" in told
-    assert "Jobs:" in told
-    assert "0/3" in told
-    assert "parts failed: parts is closed" in told
+    assert "orders: 1234" in output
+    assert "Jobs:" in output
+    assert "0/3" in output
+    assert "parts failed: parts is closed" in output
     assert collector._bars == {}
 
 
@@ -170,8 +170,8 @@ def test_a_single_bar_of_tqdm_counts_all_rows_and_no_jobs() -> None:
     pytest.importorskip("tqdm")
     stream = Terminal()
 
-    told = said_by(progress.tqdm(single_bar=True, file=stream), stream)
+    output = output_of(progress.tqdm(single_bar=True, file=stream), stream)
 
-    assert "load of shop: 1239" in told
-    assert "Jobs: " in told  # the message, not a bar
-    assert "orders: " not in told
+    assert "load of shop: 1239" in output
+    assert "Jobs: " in output  # the message, not a bar
+    assert "orders: " not in output

@@ -1,4 +1,4 @@
-"""What the steps give back can be read by people, and can be loaded as a table."""
+"""Results of steps can be read by people, and can be loaded as tables."""
 
 from __future__ import annotations
 
@@ -106,7 +106,9 @@ def test_infos_can_be_loaded_as_tables_load_after_load(infos: Sequence[Any], bac
     tables = loaded_as_tables(documents[::-1] if backwards else documents)
 
     columns = {
-        f"{table}.{name}": column for table, found in tables.items() for name, column in found.columns.items()
+        f"{table_name}.{name}": column
+        for table_name, table in tables.items()
+        for name, column in table.columns.items()
     }
     assert all(name.split(".")[1].strip("_") for name in columns)
     assert [name for name in columns if "__v_" in name] == []

@@ -1,4 +1,4 @@
-"""What begins anew with a run: which tables and states, and what a package says of it."""
+"""Refresh: the tables and states that are dropped, and their record in a package."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def shop() -> Any:
 
 
 def schema() -> Schema:
-    found = Schema("shop")
+    result = Schema("shop")
     for document in (
         {"name": "orders", "resource": "orders", "write_disposition": "merge"},
         {"name": "orders__items", "parent": "orders"},
@@ -63,16 +63,16 @@ def schema() -> Schema:
         {"name": "buyers", "resource": "buyers"},
         {"name": "_dlt_quarantine"},
     ):
-        said: dict[str, Any] = document
-        found.update_table(Table.from_dict(said).with_seen_data())
-    found.update_table({"name": "never", "resource": "orders"})
-    found.mark_saved()
-    return found
+        table: dict[str, Any] = document
+        result.update_table(Table.from_dict(table).with_seen_data())
+    result.update_table({"name": "never", "resource": "orders"})
+    result.mark_saved()
+    return result
 
 
-def extracted(mode: TRefreshMode | None, *resources: str, **said: Any) -> ExtractManifest:
+def extracted(mode: TRefreshMode | None, *resources: str, **fields: Any) -> ExtractManifest:
     refresh = None if mode is None else Refresh(mode=mode, resources=resources)
-    return ExtractManifest(schema_name="shop", refresh=refresh, **said)
+    return ExtractManifest(schema_name="shop", refresh=refresh, **fields)
 
 
 def rows_of(table: str) -> ExtractedTable:
@@ -81,7 +81,7 @@ def rows_of(table: str) -> ExtractedTable:
     )
 
 
-def left(tmp_path: Path) -> list[ExtractManifest]:
+def extracted_manifests(tmp_path: Path) -> list[ExtractManifest]:
     packages = Packages.at(str(tmp_path / "lake" / "shop" / "_dlt_pkg" / "shop"))
     return [
         ExtractManifest.from_dict(package.read_extracted()) for package in packages.with_status("extracted")
@@ -89,27 +89,27 @@ def left(tmp_path: Path) -> list[ExtractManifest]:
 
 
 def test_dropped_tables_are_recorded_with_their_columns() -> None:
-    found = dropped_tables(schema(), extracted("drop_resources", "orders"))
+    tables = dropped_tables(schema(), extracted("drop_resources", "orders"))
 
-    assert list(found) == ["orders", "orders__items", "orders_old"], "one without a row is not there"
-    assert found["orders"]["write_disposition"] == "merge"
+    assert list(tables) == ["orders", "orders__items", "orders_old"], "one without a row is not there"
+    assert tables["orders"]["write_disposition"] == "merge"
     assert dropped_tables(schema(), extracted("drop_data", "orders")) == {}
     assert dropped_tables(schema(), extracted(None)) == {}
 
 
 def test_only_tables_with_rows_are_truncated() -> None:
-    found = truncated_tables(schema(), extracted("drop_data", "orders"))
+    tables = truncated_tables(schema(), extracted("drop_data", "orders"))
 
-    assert found == ("orders", "orders__items", "orders_old")
+    assert tables == ("orders", "orders__items", "orders_old")
     assert truncated_tables(schema(), extracted("drop_sources")) == ()
 
 
 def test_root_tables_without_new_rows_are_truncated_with_unchanged_hints() -> None:
     package = extracted("drop_data", "orders", tables=(rows_of("Orders"),))
 
-    found = tables_truncated_without_rows(schema(), package, schema().naming)
+    tables = tables_truncated_without_rows(schema(), package, schema().naming)
 
-    assert [(table.table, table.write_disposition, table.rows) for table in found] == [
+    assert [(table.table, table.write_disposition, table.rows) for table in tables] == [
         ("orders_old", "append", 0)
     ]
 
@@ -119,23 +119,23 @@ def test_a_table_with_an_empty_frame_is_truncated() -> None:
     replaced = replace(rows_of("orders_old"), rows=0, write_disposition="replace")
     package = extracted("drop_data", "orders", tables=(nothing, replaced))
 
-    found = tables_truncated_without_rows(schema(), package, schema().naming)
+    tables = tables_truncated_without_rows(schema(), package, schema().naming)
 
-    assert [table.table for table in found] == ["orders"]
+    assert [table.table for table in tables] == ["orders"]
 
 
 def test_dropped_tables_are_inferred_again_without_history() -> None:
-    known = schema()
+    prior = schema()
 
-    found = without_dropped_tables(known, Refresh(mode="drop_resources", resources=("orders",)))
-    found.update_table({"name": "orders", "resource": "orders"})
-    anew = without_history(found)
+    remaining = without_dropped_tables(prior, Refresh(mode="drop_resources", resources=("orders",)))
+    remaining.update_table({"name": "orders", "resource": "orders"})
+    recreated = without_history(remaining)
 
-    assert "orders__items" not in anew.tables
-    assert {"buyers", "_dlt_quarantine"} <= set(anew.tables)
-    assert "orders" in known.tables
-    assert (found.previous_hashes, anew.previous_hashes) == ((known.version_hash,), ())
-    assert anew.version == known.version + 1
+    assert "orders__items" not in recreated.tables
+    assert {"buyers", "_dlt_quarantine"} <= set(recreated.tables)
+    assert "orders" in prior.tables
+    assert (remaining.previous_hashes, recreated.previous_hashes) == ((prior.version_hash,), ())
+    assert recreated.version == prior.version + 1
 
 
 def test_a_refreshed_source_replaces_the_schema() -> None:
@@ -143,30 +143,30 @@ def test_a_refreshed_source_replaces_the_schema() -> None:
     brought.update_table({"name": "fresh", "resource": "fresh"})
     document = dict(brought.to_dict())
 
-    anew = with_source_schema(
+    recreated = with_source_schema(
         without_dropped_tables(schema(), Refresh(mode="drop_sources")),
         extracted("drop_sources", schema=document),
     )
     as_ever = with_source_schema(schema(), extracted(None, schema=document))
 
-    assert "fresh" in anew.tables
-    assert "_dlt_quarantine" in anew.tables
-    assert "orders" not in anew.tables
+    assert "fresh" in recreated.tables
+    assert "_dlt_quarantine" in recreated.tables
+    assert "orders" not in recreated.tables
     assert "fresh" not in as_ever.tables
 
 
 def flow(mode: TRefreshMode | None, *resources: Any) -> Flow:
-    (found,) = flows_of(list(resources), refresh=mode)
-    return found
+    (source_flow,) = flows_of(list(resources), refresh=mode)
+    return source_flow
 
 
 def test_of_two_flows_with_one_schema_the_second_does_not_undo_the_first() -> None:
     done = RefreshTracker()
     first = done.refresh_for(flow("drop_sources", orders), "shop")
-    again = done.refresh_for(flow("drop_sources", buyers), "shop")
+    second = done.refresh_for(flow("drop_sources", buyers), "shop")
     other = done.refresh_for(flow("drop_sources", buyers), "crm")
 
-    assert (first, again) == (Refresh(mode="drop_sources", resources=("orders",)), None)
+    assert (first, second) == (Refresh(mode="drop_sources", resources=("orders",)), None)
     assert other is not None
     resources = RefreshTracker()
     assert resources.refresh_for(flow("drop_data", orders), "shop") == Refresh(
@@ -193,7 +193,7 @@ def test_a_refresh_deletes_the_state(tmp_path: Path, mode: TRefreshMode, expecte
 
     at_lake(tmp_path).extract(orders(), refresh=mode)
 
-    (package,) = left(tmp_path)
+    (package,) = extracted_manifests(tmp_path)
     assert package.refresh == Refresh(mode=mode, resources=("orders",))
     assert package.state == {"shop": expected, "crm": {"page": 1}}
     assert at_lake(tmp_path).state["sources"]["shop"] == expected
@@ -205,7 +205,7 @@ def test_the_refresh_of_a_run_takes_precedence_over_that_of_the_pipeline(tmp_pat
     pipeline.extract(orders())
     pipeline.extract(orders(), refresh="drop_sources")
 
-    assert [package.refresh and package.refresh.mode for package in left(tmp_path)] == [
+    assert [package.refresh and package.refresh.mode for package in extracted_manifests(tmp_path)] == [
         "drop_data",
         "drop_sources",
     ]
@@ -214,17 +214,17 @@ def test_the_refresh_of_a_run_takes_precedence_over_that_of_the_pipeline(tmp_pat
 def test_only_extracted_resources_are_refreshed(tmp_path: Path) -> None:
     at_lake(tmp_path).extract(shop().with_resources("buyers"), refresh="drop_resources")
 
-    (package,) = left(tmp_path)
+    (package,) = extracted_manifests(tmp_path)
     assert package.refresh == Refresh(mode="drop_resources", resources=("buyers",))
 
 
 def test_an_unknown_refresh_mode_is_refused_at_once(tmp_path: Path) -> None:
-    said: Any = "drop"
+    mode: Any = "drop"
 
     with pytest.raises(UsageError, match="there is no refresh 'drop'"):
-        penstock.pipeline("shop", tmp_path, refresh=said)
+        penstock.pipeline("shop", tmp_path, refresh=mode)
     with pytest.raises(UsageError, match="there is no refresh 'drop'"):
-        at_lake(tmp_path).run(orders(), refresh=said)
+        at_lake(tmp_path).run(orders(), refresh=mode)
 
 
 def test_a_failed_resource_prevents_the_refresh(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_failed_resource_prevents_the_refresh(tmp_path: Path) -> None:
     with pytest.raises(PipelineStepFailed, match="gone"):
         pipeline.extract([orders(), broken()], refresh="drop_resources", on_error="continue")
 
-    assert left(tmp_path) == []
+    assert extracted_manifests(tmp_path) == []
 
 
 def test_a_failed_resource_of_a_second_source_prevents_the_refresh(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_failed_resource_of_a_second_source_prevents_the_refresh(tmp_path: Pat
     with pytest.raises(PipelineStepFailed, match="gone"):
         at_lake(tmp_path).extract([shop(), more()], refresh="drop_sources", on_error="continue")
 
-    assert left(tmp_path) == []
+    assert extracted_manifests(tmp_path) == []
 
 
 def test_a_refresh_without_rows_drops_the_tables(tmp_path: Path) -> None:

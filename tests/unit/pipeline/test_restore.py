@@ -37,14 +37,14 @@ def target(pipeline_name: str, dataset_name: str, location: str) -> Target:
     )
 
 
-def known(
+def snapshot_of(
     ledger: FileLedger,
     pipeline_name: str = "shop",
     dataset_name: str = "lake",
     schema_name: str | None = None,
 ) -> PipelineSnapshot:
-    into = target(pipeline_name, dataset_name, "memory://nowhere")
-    return restore(ledger, into.client(), into, schema_name=schema_name)
+    restored_target = target(pipeline_name, dataset_name, "memory://nowhere")
+    return restore(ledger, restored_target.client(), restored_target, schema_name=schema_name)
 
 
 def load(ledger: FileLedger, load_id: str, *, commit: bool = True) -> Schema:
@@ -94,11 +94,11 @@ def load(ledger: FileLedger, load_id: str, *, commit: bool = True) -> Schema:
 
 
 def test_a_new_dataset_has_a_new_schema_and_a_new_state(tmp_path: Path) -> None:
-    found = known(FileLedger(FileStorage(str(tmp_path / "nowhere"))), "MyShop-eu")
+    snapshot = snapshot_of(FileLedger(FileStorage(str(tmp_path / "nowhere"))), "MyShop-eu")
 
-    assert (found.schema.name, found.schema.is_new) == ("my_shop_eu", True)
-    assert (found.state["_state_version"], found.state["pipeline_name"]) == (0, "MyShop-eu")
-    assert found.state["default_schema_name"] == "my_shop_eu"
+    assert (snapshot.schema.name, snapshot.schema.is_new) == ("my_shop_eu", True)
+    assert (snapshot.state["_state_version"], snapshot.state["pipeline_name"]) == (0, "MyShop-eu")
+    assert snapshot.state["default_schema_name"] == "my_shop_eu"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -106,11 +106,11 @@ def test_a_fresh_machine_continues_from_the_last_complete_load(tmp_path: Path) -
     ledger = FileLedger(FileStorage(str(tmp_path)))
     schema = load(ledger, "1.5")
 
-    found = known(ledger)
+    snapshot = snapshot_of(ledger)
 
-    assert found.schema.version_hash == schema.version_hash
-    assert not found.schema.is_new
-    assert found.state["sources"] == {"last": "1.5"}
+    assert snapshot.schema.version_hash == schema.version_hash
+    assert not snapshot.schema.is_new
+    assert snapshot.state["sources"] == {"last": "1.5"}
 
 
 def test_the_state_of_an_incomplete_load_is_ignored(tmp_path: Path) -> None:
@@ -118,18 +118,18 @@ def test_the_state_of_an_incomplete_load_is_ignored(tmp_path: Path) -> None:
     load(ledger, "1.5")
     load(ledger, "2.5", commit=False)
 
-    assert known(ledger).state["sources"] == {"last": "1.5"}
+    assert snapshot_of(ledger).state["sources"] == {"last": "1.5"}
 
 
 def test_the_dataset_of_the_call_takes_precedence_over_the_one_in_the_state(tmp_path: Path) -> None:
     ledger = FileLedger(FileStorage(str(tmp_path)))
     load(ledger, "1.5")
 
-    assert known(ledger, dataset_name="other").state["dataset_name"] == "other"
+    assert snapshot_of(ledger, dataset_name="other").state["dataset_name"] == "other"
 
 
 def test_every_valid_pipeline_name_has_a_schema(tmp_path: Path) -> None:
-    short, long = (known(FileLedger(FileStorage(str(tmp_path))), "a" * length) for length in (64, 128))
+    short, long = (snapshot_of(FileLedger(FileStorage(str(tmp_path))), "a" * length) for length in (64, 128))
 
     assert short.schema.name == "a" * 64
     assert (len(long.schema.name), long.schema.is_new) == (64, True)
@@ -139,13 +139,13 @@ def test_every_valid_pipeline_name_has_a_schema(tmp_path: Path) -> None:
 
 @given(name=st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", fullmatch=True))
 def test_every_pipeline_name_has_a_schema_name(name: str) -> None:
-    assert known(FileLedger(FileStorage("memory://nowhere")), name).schema.is_new
+    assert snapshot_of(FileLedger(FileStorage("memory://nowhere")), name).schema.is_new
 
 
 def test_different_long_names_have_different_schemas(tmp_path: Path) -> None:
     ledger = FileLedger(FileStorage(str(tmp_path)))
 
-    names = {known(ledger, f"{'a' * 50}{letter}{'a' * 50}").schema.name for letter in "bc"}
+    names = {snapshot_of(ledger, f"{'a' * 50}{letter}{'a' * 50}").schema.name for letter in "bc"}
 
     assert len(names) == 2
 
@@ -153,16 +153,16 @@ def test_different_long_names_have_different_schemas(tmp_path: Path) -> None:
 def test_without_a_ledger_the_state_is_read_from_the_destination(tmp_path: Path) -> None:
     remembering = target("shop", "lake", str(tmp_path))
     schema = load(FileLedger(FileStorage(f"{tmp_path}/lake")), "1.5")
-    gone = FileLedger(FileStorage(str(tmp_path / "nowhere")))
+    missing_ledger = FileLedger(FileStorage(str(tmp_path / "nowhere")))
 
-    found = restore(gone, remembering.client(), remembering)
+    snapshot = restore(missing_ledger, remembering.client(), remembering)
 
-    assert found.state["sources"] == {"last": "1.5"}
-    assert found.schema.version_hash == schema.version_hash
+    assert snapshot.state["sources"] == {"last": "1.5"}
+    assert snapshot.schema.version_hash == schema.version_hash
 
 
 def test_the_state_names_the_destination_as_dlt_does(tmp_path: Path) -> None:
-    assert known(FileLedger(FileStorage(str(tmp_path)))).state["destination_type"] == (
+    assert snapshot_of(FileLedger(FileStorage(str(tmp_path)))).state["destination_type"] == (
         "dlt.destinations.filesystem"
     )
 
@@ -171,17 +171,17 @@ def test_another_schema_of_the_same_pipeline_shares_its_state(tmp_path: Path) ->
     ledger = FileLedger(FileStorage(str(tmp_path)))
     load(ledger, "1.5")
 
-    found = known(ledger, schema_name="second")
+    snapshot = snapshot_of(ledger, schema_name="second")
 
-    assert (found.schema.name, found.schema.is_new) == ("second", True)
-    assert found.state["default_schema_name"] == "of_another_name"
-    assert found.state["sources"] == {"last": "1.5"}
+    assert (snapshot.schema.name, snapshot.schema.is_new) == ("second", True)
+    assert snapshot.state["default_schema_name"] == "of_another_name"
+    assert snapshot.state["sources"] == {"last": "1.5"}
 
 
 def test_the_first_schema_of_a_pipeline_is_its_default(tmp_path: Path) -> None:
-    found = known(FileLedger(FileStorage(str(tmp_path))), schema_name="hub")
+    snapshot = snapshot_of(FileLedger(FileStorage(str(tmp_path))), schema_name="hub")
 
-    assert found.state["default_schema_name"] == "hub"
+    assert snapshot.state["default_schema_name"] == "hub"
 
 
 def test_a_new_schema_is_that_of_the_source_and_an_old_one_gets_its_contract_and_nesting() -> None:
@@ -194,9 +194,9 @@ def test_a_new_schema_is_that_of_the_source_and_an_old_one_gets_its_contract_and
     old.mark_saved()
 
     new = with_source_schema(Schema("hub"), extracted)
-    later = with_source_schema(old, extracted)
+    updated = with_source_schema(old, extracted)
 
     assert "declared" in new.tables
-    assert list(later.tables) == list(old.tables)
-    assert [one.settings["schema_contract"] for one in (new, later)] == ["freeze", "freeze"]
+    assert list(updated.tables) == list(old.tables)
+    assert [schema.settings["schema_contract"] for schema in (new, updated)] == ["freeze", "freeze"]
     assert with_source_schema(old, ExtractManifest(schema_name="hub")) is old

@@ -1,4 +1,4 @@
-"""Which failures are worth another try."""
+"""The predicate for errors that are worth a retry."""
 
 from __future__ import annotations
 
@@ -112,17 +112,17 @@ def test_an_interrupt_is_not_retried(error: BaseException) -> None:
 
 
 def test_a_pickled_failure_is_judged_by_its_remaining_fields() -> None:
-    known = pickle.loads(pickle.dumps(failed("load", DataError("no"))))
+    unpickled = pickle.loads(pickle.dumps(failed("load", DataError("no"))))
     unknown = pickle.loads(pickle.dumps(failed("load", ConnectionError("reset"))))
 
-    assert not retry_load()(known)
+    assert not retry_load()(unpickled)
     assert retry_load()(unknown)
 
 
-@pytest.mark.parametrize("said", ["load", ("loads",), ["load", "everything"]])
-def test_an_unknown_step_is_refused(said: str | tuple[str, ...]) -> None:
+@pytest.mark.parametrize("steps", ["load", ("loads",), ["load", "everything"]])
+def test_an_unknown_step_is_refused(steps: str | tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="is no step of a pipeline"):
-        retry_load(said)
+        retry_load(steps)
 
 
 def test_the_steps_of_dlt_are_accepted() -> None:
@@ -140,7 +140,7 @@ def test_an_exhausted_generator_is_not_read_again(tmp_path: Path) -> None:
             penstock.pipeline("shop", pipelines_dir=tmp_path).extract(given_once, table_name="t")
         caught.append(error.value)
 
-    assert [retry_load(("extract",))(one) for one in caught] == [True, False]
+    assert [retry_load(("extract",))(error) for error in caught] == [True, False]
     last = caught[1].exception if isinstance(caught[1], PipelineStepFailed) else caught[1]
     assert isinstance(last, SourceExhausted)
 

@@ -1,4 +1,4 @@
-"""What the page on failures shows does what the page says."""
+"""The examples on the page on failures work as described."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class Loading:
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[float]:
     """Seconds that would have been waited."""
-    found: list[float] = []
-    monkeypatch.setattr(time, "sleep", found.append)
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    return found
+    return pauses
 
 
 def run_page(text: str, names: dict[str, Any]) -> dict[str, Any]:

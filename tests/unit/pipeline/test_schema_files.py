@@ -1,4 +1,4 @@
-"""Schemas that people keep as files are taken up, offered and written."""
+"""Schema files are imported, created and exported."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_a_new_schema_is_imported_from_its_file(tmp_path: Path) -> None:
     files = SchemaFiles.at(tmp_path, tmp_path)
     files.export(loaded())
 
-    found = files.with_imported_changes(Schema("shop"))
+    imported = files.with_imported_changes(Schema("shop"))
 
-    assert "orders" in found.tables
-    assert found.stored.imported_version_hash == loaded().version_hash
+    assert "orders" in imported.tables
+    assert imported.stored.imported_version_hash == loaded().version_hash
 
 
 def test_a_written_import_file_changes_nothing_until_it_is_edited(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a run, and leave everything as it is after any failure. Real processes, no Spark."""
+"""Ctrl-C and SIGTERM end a run like any other failure. Real processes, no Spark."""
 
 from __future__ import annotations
 
@@ -93,15 +93,15 @@ def ended(tmp_path: Path, generator: str, *signals: signal.Signals) -> tuple[int
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), generator]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         assert child.stdout is not None
-        said: list[str] = []
+        output: list[str] = []
         for number in signals:
             for line in child.stdout:
-                said.append(line.strip())
+                output.append(line.strip())
                 if line == "ready\n":
                     break
             child.send_signal(number)
-        said += [line.strip() for line in child.stdout]
-        return child.wait(timeout=60), said
+        output += [line.strip() for line in child.stdout]
+        return child.wait(timeout=60), output
 
 
 def check_stopped(tmp_path: Path, error: str) -> None:
@@ -140,26 +140,26 @@ def test_a_signal_closes_generators_and_is_reported_and_recorded(
 def test_user_code_that_suppresses_or_replaces_the_interrupt_does_not_stop_the_exit(
     tmp_path: Path, generator: str, last: str
 ) -> None:
-    code, said = ended(tmp_path, generator, signal.SIGTERM)
+    code, output = ended(tmp_path, generator, signal.SIGTERM)
 
     assert code == TERMINATED
-    assert said[-3:] == [last, "alert extract SystemExit", "over True"]
+    assert output[-3:] == [last, "alert extract SystemExit", "over True"]
     trace = penstock.pipeline("shop", pipelines_dir=tmp_path).last_trace
     assert trace is not None
     assert trace.failed_step is not None
 
 
 def test_a_second_signal_ends_the_cleanup_of_the_first(tmp_path: Path) -> None:
-    code, said = ended(tmp_path, "long_end", signal.SIGTERM, signal.SIGTERM)
+    code, output = ended(tmp_path, "long_end", signal.SIGTERM, signal.SIGTERM)
 
-    assert (code, said) == (TERMINATED, ["ready", "ready", "alert extract SystemExit", "over True"])
+    assert (code, output) == (TERMINATED, ["ready", "ready", "alert extract SystemExit", "over True"])
     check_stopped(tmp_path, "SystemExit: 143")
 
 
 def test_a_handler_of_the_user_is_not_replaced(tmp_path: Path) -> None:
-    code, said = ended(tmp_path, "heard", signal.SIGTERM)
+    code, output = ended(tmp_path, "heard", signal.SIGTERM)
 
-    assert (code, said) == (0, ["ready", "mine", "over False"])
+    assert (code, output) == (0, ["ready", "mine", "over False"])
 
 
 def test_other_threads_and_nested_blocks_have_no_effect() -> None:

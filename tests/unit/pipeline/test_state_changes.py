@@ -1,4 +1,4 @@
-"""State that is changed by hand is kept whole, or not at all."""
+"""Edits of the state are saved all or none."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 MOMENT = datetime(2024, 5, 6, tzinfo=UTC)
 
 
-def made(tmp_path: Path) -> penstock.Pipeline:
+def new_pipeline(tmp_path: Path) -> penstock.Pipeline:
     return penstock.pipeline("shop", pipelines_dir=tmp_path / "here")
 
 
-def left(packages: Packages) -> list[ExtractManifest]:
+def extracted_manifests(packages: Packages) -> list[ExtractManifest]:
     return [
         ExtractManifest.from_dict(package.read_extracted()) for package in packages.with_status("extracted")
     ]
 
 
-def waiting(tmp_path: Path) -> list[ExtractManifest]:
-    return left(Packages.at(str(tmp_path / "here" / "shop" / "extracted")))
+def unbound_manifests(tmp_path: Path) -> list[ExtractManifest]:
+    return extracted_manifests(Packages.at(str(tmp_path / "here" / "shop" / "extracted")))
 
 
 @pytest.mark.parametrize("extract_state", [False, True])
 def test_changes_of_the_state_are_loaded_by_the_next_run(tmp_path: Path, extract_state: bool) -> None:
-    with made(tmp_path).managed_state(extract_state=extract_state) as state:
+    with new_pipeline(tmp_path).managed_state(extract_state=extract_state) as state:
         state["sources"]["shop"] = {"since": MOMENT}
         penstock.current.source_state()["page"] = 7
         state["_local"]["seen"] = 1
 
-    found = made(tmp_path).state
+    found = new_pipeline(tmp_path).state
     assert found["sources"] == {"shop": {"since": MOMENT, "page": 7}}
     assert found["_local"] == {"seen": 1}
-    assert made(tmp_path).has_pending_data is extract_state
+    assert new_pipeline(tmp_path).has_pending_data is extract_state
 
 
 @pytest.mark.parametrize("extract_state", [False, True])
 def test_changes_are_discarded_when_the_block_raises(tmp_path: Path, extract_state: bool) -> None:
-    pipeline = made(tmp_path)
+    pipeline = new_pipeline(tmp_path)
 
     def change() -> None:
         with pipeline.managed_state(extract_state=extract_state) as state:
@@ -71,12 +71,12 @@ def test_the_next_extraction_builds_on_a_change_and_includes_it(tmp_path: Path) 
     def pages() -> Any:
         yield {"page": penstock.current.source_state()["page"]}
 
-    with made(tmp_path).managed_state() as state:
+    with new_pipeline(tmp_path).managed_state() as state:
         state["sources"]["shop"] = {"page": 7}
 
-    made(tmp_path).extract(pages())
+    new_pipeline(tmp_path).extract(pages())
 
-    (package,) = waiting(tmp_path)
+    (package,) = unbound_manifests(tmp_path)
     assert package.state == {"shop": {"page": 7}}
 
 
@@ -87,26 +87,29 @@ def test_each_changed_source_gets_a_separate_package(tmp_path: Path) -> None:
         state["sources"]["shop"]["page"] = 2
         del state["sources"]["crm"]
 
-    packages = left(Packages.at(str(tmp_path / "lake" / "shop" / "_dlt_pkg" / "shop")))
+    packages = extracted_manifests(Packages.at(str(tmp_path / "lake" / "shop" / "_dlt_pkg" / "shop")))
     assert [package.schema_name for package in packages] == ["shop", "crm"]
     assert at_lake(tmp_path, "elsewhere").state["sources"] == {"shop": {"page": 2}, "old": {"page": 1}}
 
 
 def test_a_change_is_loaded_after_pending_packages(tmp_path: Path) -> None:
-    pipeline = made(tmp_path)
+    pipeline = new_pipeline(tmp_path)
     with pipeline.managed_state(extract_state=True) as state:
         state["sources"]["shop"] = {"page": 7}
 
     with pipeline.managed_state() as state:
         state["sources"]["shop"]["page"] += 1
 
-    assert [package.state for package in waiting(tmp_path)] == [{"shop": {"page": 7}}, {"shop": {"page": 8}}]
+    assert [package.state for package in unbound_manifests(tmp_path)] == [
+        {"shop": {"page": 7}},
+        {"shop": {"page": 8}},
+    ]
     assert pipeline.state["sources"] == {"shop": {"page": 8}}
 
 
 def test_a_change_becomes_an_unbound_package(tmp_path: Path) -> None:
-    made(tmp_path).extract([1], table_name="t")
-    with made(tmp_path).managed_state(extract_state=True) as state:
+    new_pipeline(tmp_path).extract([1], table_name="t")
+    with new_pipeline(tmp_path).managed_state(extract_state=True) as state:
         state["sources"]["shop"] = {"page": 7}
 
     with at_lake(tmp_path).managed_state() as state:
@@ -206,14 +209,14 @@ def test_a_change_is_kept_until_a_load_has_applied_it(
     on("here").run()
 
     assert on("here").state["sources"] == {"shop": {"page": 1}}
-    kept = WorkDir(tmp_path / "here" / "shop").local_changes("shop")
-    assert kept is not None
-    assert kept["sources"] == {"shop": {"page": 7}}
+    changes = WorkDir(tmp_path / "here" / "shop").local_changes("shop")
+    assert changes is not None
+    assert changes["sources"] == {"shop": {"page": 7}}
     assert "another load has changed the state since" in caplog.text
 
 
 def test_fields_that_loads_overwrite_cannot_be_changed(tmp_path: Path) -> None:
-    pipeline = made(tmp_path)
+    pipeline = new_pipeline(tmp_path)
 
     with pytest.raises(UsageError, match="'dataset_name' of the state"), pipeline.managed_state() as state:
         state["dataset_name"] = "other"

@@ -1,4 +1,4 @@
-"""A process that is really suspended past its lease, and goes on after another one has extracted the rows."""
+"""A process that is suspended past its lease and continues after another one has extracted the rows."""
 
 from __future__ import annotations
 

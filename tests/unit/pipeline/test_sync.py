@@ -1,4 +1,4 @@
-"""What a machine keeps of a pipeline follows what the destination knows; packages stay in any case."""
+"""The copies of a machine follow the destination; packages are always kept."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def test_copies_are_deleted_with_their_dataset_and_packages_are_kept(
     at_lake(tmp_path).sync_destination()
 
     assert (workdir.state(), workdir.schema("shop")) == (None, None)
-    kept = (workdir.local_values(), workdir.local_changes("shop"))
-    assert kept == ({"seen": 1}, {"of": None}), "only this machine has these"
+    local_data = (workdir.local_values(), workdir.local_changes("shop"))
+    assert local_data == ({"seen": 1}, {"of": None}), "only this machine has these"
     assert workdir.last_target()["destination_name"] == "delta"
     assert "dataset shop no longer exists" in caplog.text
     assert len(at_lake(tmp_path).list_extracted_load_packages()) == 1
@@ -143,9 +143,9 @@ def test_a_run_updates_the_copies_first_unless_restore_is_off(
     run()
 
     assert before is None
-    found = workdir.state()
-    assert found is not None
-    assert found["sources"] == {"shop": {"last": "10.5"}}
+    state = workdir.state()
+    assert state is not None
+    assert state["sources"] == {"shop": {"last": "10.5"}}
 
 
 def full(path: Path, document: Any) -> None:

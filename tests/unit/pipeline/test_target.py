@@ -33,8 +33,8 @@ def target(destination: Destination, settings: Settings) -> Target:
 
 
 def root(destination: Destination, settings: Settings, master: str = "local[2]") -> str:
-    into = target(destination, settings)
-    return package_root(into, into.client(), master=master)
+    new_target = target(destination, settings)
+    return package_root(new_target, new_target.client(), master=master)
 
 
 def test_packages_are_stored_at_a_destination_that_supports_it() -> None:

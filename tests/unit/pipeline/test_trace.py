@@ -140,8 +140,8 @@ def test_a_number_that_a_load_does_not_report_is_unknown_and_never_zero(
     assert (step.rows, step.bytes) == (rows, size)
 
 
-class Said(penstock.RunHooks):
-    """Keeps what is told of a run that fails."""
+class FailureHook(penstock.RunHooks):
+    """Records the traces of failed runs."""
 
     def __init__(self) -> None:
         self.traces: list[str] = []
@@ -160,16 +160,16 @@ def fail(pipeline: penstock.Pipeline, error: Exception, *, note: str = "") -> No
 
 
 def test_errors_of_other_libraries_are_recorded_without_secrets(tmp_path: Path) -> None:
-    said = Said()
-    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path, hooks=[said])
+    hook = FailureHook()
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path, hooks=[hook])
     error = RuntimeError("jdbc:postgresql://ada:lovelace@db/x?password=hush does not answer")
 
     with pytest.raises(PipelineStepFailed) as failed:
         fail(pipeline, error)
 
     (written,) = (tmp_path / "shop" / "traces").glob("*.json")
-    told = [str(failed.value), str(pipeline.last_trace), written.read_text(encoding="utf-8"), *said.traces]
-    for text in told:
+    texts = [str(failed.value), str(pipeline.last_trace), written.read_text(encoding="utf-8"), *hook.traces]
+    for text in texts:
         assert "RuntimeError: jdbc:postgresql://***@db/x?password=*** does not answer" in text
         assert "lovelace" not in text
         assert "hush" not in text
@@ -181,10 +181,10 @@ def test_an_error_with_invalid_characters_is_recorded_and_raised_unchanged(tmp_p
         fail(pipeline, OSError("no file \udcff"))
 
     assert isinstance(failed.value.exception, OSError)
-    found = pipeline._history().last()
-    assert found is not None
-    assert found.failed_step is not None
-    assert found.failed_step.error == "OSError: no file \\udcff"
+    trace = pipeline._history().last()
+    assert trace is not None
+    assert trace.failed_step is not None
+    assert trace.failed_step.error == "OSError: no file \\udcff"
 
 
 def test_a_trace_that_cannot_be_written_replaces_no_error(
@@ -207,9 +207,9 @@ def test_a_trace_that_cannot_be_written_replaces_no_error(
     ],
 )
 def test_the_summary_of_a_step_has_the_known_values(facts: dict[str, Any], text: str) -> None:
-    told = StoredStepInfo(document={"loads_ids": []}, text="")
+    info = StoredStepInfo(document={"loads_ids": []}, text="")
 
-    assert StepTrace(step="load", seconds=2.5, info=told, **facts).summary() == text
+    assert StepTrace(step="load", seconds=2.5, info=info, **facts).summary() == text
 
 
 def test_the_text_of_an_extraction_has_its_location(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`Pipeline.extract` without a destination: packages wait, and neither Spark nor Java is touched."""
+"""`Pipeline.extract` without a destination: unbound packages, without Spark or Java."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ print(pipeline.extract(({"n": n} for n in range(1000)), table_name="items").rows
 
 
 @penstock.resource
-def counted(rows: int = 2) -> Iterator[Any]:
+def counter(rows: int = 2) -> Iterator[Any]:
     state = penstock.current.resource_state()
     for _ in range(rows):
         state["last"] = state.get("last", 0) + 1
         yield {"n": state["last"]}
 
 
-def waiting(folder: Path) -> list[ExtractManifest]:
+def unbound_manifests(folder: Path) -> list[ExtractManifest]:
     packages = Packages.at(str(folder / "shop" / "extracted")).with_status("extracted")
     return [ExtractManifest.from_dict(package.read_extracted()) for package in packages]
 
@@ -50,32 +50,32 @@ def test_pyspark_need_not_be_installed(tmp_path: Path) -> None:
     )
 
     assert (done.stdout, done.returncode) == ("1000\n", 0), done.stderr
-    assert [found.rows for found in waiting(tmp_path)] == [1000]
+    assert [manifest.rows for manifest in unbound_manifests(tmp_path)] == [1000]
 
 
 def test_an_extraction_builds_on_the_unbound_packages(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
 
-    first, second = pipeline.extract(counted()), pipeline.extract(counted())
+    first, second = pipeline.extract(counter()), pipeline.extract(counter())
 
     assert [first.rows, second.rows] == [2, 2]
-    assert [found.state for found in waiting(tmp_path)] == [
-        {"shop": {"resources": {"counted": {"last": 2}}}},
-        {"shop": {"resources": {"counted": {"last": 4}}}},
+    assert [manifest.state for manifest in unbound_manifests(tmp_path)] == [
+        {"shop": {"resources": {"counter": {"last": 2}}}},
+        {"shop": {"resources": {"counter": {"last": 4}}}},
     ]
     assert str(first).splitlines()[0] == f"Pipeline 'shop' extracted 2 rows to {tmp_path}/shop/extracted"
 
 
 def test_an_extraction_with_a_destination_builds_on_the_unbound_packages(tmp_path: Path) -> None:
-    penstock.pipeline("shop", pipelines_dir=tmp_path / "here").extract(counted())
+    penstock.pipeline("shop", pipelines_dir=tmp_path / "here").extract(counter())
     pipeline = at_lake(tmp_path)
     state = pipeline.state["sources"]
 
-    pipeline.extract(counted())
+    pipeline.extract(counter())
 
-    assert state["shop"]["resources"]["counted"] == {"last": 2}
-    assert pipeline.state["sources"]["shop"]["resources"]["counted"] == {"last": 4}
-    assert waiting(tmp_path / "here") == []
+    assert state["shop"]["resources"]["counter"] == {"last": 2}
+    assert pipeline.state["sources"]["shop"]["resources"]["counter"] == {"last": 4}
+    assert unbound_manifests(tmp_path / "here") == []
     carried = Packages.at(str(tmp_path / "lake/shop/_dlt_pkg/shop")).with_status("extracted")
     assert [ExtractManifest.from_dict(package.read_extracted()).rows for package in carried] == [2, 2]
 
@@ -104,7 +104,7 @@ def test_incomplete_packages_are_deleted_and_an_error_leaves_none(tmp_path: Path
         assert isinstance(failed.value.exception, ResourceFailed)
 
     packages = Packages.at(str(tmp_path / "shop" / "extracted"))
-    assert (len(packages.with_status("new")), waiting(tmp_path)) == (1, [])
+    assert (len(packages.with_status("new")), unbound_manifests(tmp_path)) == (1, [])
 
 
 def test_a_second_extraction_at_the_same_time_is_refused(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_second_extraction_at_the_same_time_is_refused(tmp_path: Path) -> None
 def test_an_extraction_without_rows_leaves_no_package(tmp_path: Path) -> None:
     info = penstock.pipeline("shop", pipelines_dir=tmp_path).extract([], table_name="t")
 
-    assert (info.packages, waiting(tmp_path)) == ((), [])
+    assert (info.packages, unbound_manifests(tmp_path)) == ((), [])
     assert str(info) == "Pipeline 'shop' had nothing to extract"
 
 
@@ -126,7 +126,7 @@ def test_failures_are_reported_in_the_info(tmp_path: Path) -> None:
         raise KeyError("bad")
 
     info = penstock.pipeline("shop", pipelines_dir=tmp_path).extract(
-        [counted(), penstock.resource(bad, name="bad")], on_error="continue"
+        [counter(), penstock.resource(bad, name="bad")], on_error="continue"
     )
 
     assert list(info.failures) == ["bad"]
@@ -151,11 +151,11 @@ def test_an_invalid_setting_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_progress_has_the_counts_of_each_resource(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    penstock.pipeline("shop", pipelines_dir=tmp_path, progress="log").extract([counted(3)])
+    penstock.pipeline("shop", pipelines_dir=tmp_path, progress="log").extract([counter(3)])
 
     out = capsys.readouterr().out
     last = out.splitlines()[-1]
-    assert re.fullmatch(r"extract of shop: counted 3 \([\d,]+/s\), done in \d+ s", last), out
+    assert re.fullmatch(r"extract of shop: counter 3 \([\d,]+/s\), done in \d+ s", last), out
 
 
 def test_an_unknown_progress_is_refused() -> None:

@@ -54,7 +54,7 @@ def test_a_name_that_is_not_a_folder_on_every_system_is_refused(name: str) -> No
 
 
 def test_the_error_has_the_kind_of_the_name() -> None:
-    with pytest.raises(InvalidDatasetName, match="'a/b' cannot be a dataset name"):
+    with pytest.raises(InvalidDatasetName, match="invalid dataset name 'a/b'"):
         check_name("a/b", InvalidDatasetName)
 
 

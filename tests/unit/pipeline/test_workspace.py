@@ -1,7 +1,8 @@
-"""The client of a destination by hand, and tables that are brought up to a schema; Spark is a stand-in."""
+"""The destination client, updates of tables to a schema, and the row sender; the Spark session is a fake."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,20 +11,25 @@ from tests.unit.pipeline.fake_session import fake_session
 
 import penstock
 from penstock.errors import PipelineConfigMissing, PipelineLocked, UsageError
+from penstock.extract.settings import ExtractConfiguration
 from penstock.interfaces import JobClientBase
+from penstock.package import FileStorage
 from penstock.package.lease import hold_lease
 from penstock.pipeline.schema_files import SchemaFiles
+from penstock.pipeline.workspace import choose_row_sender
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def made(tmp_path: Path, world: World, **said: Any) -> penstock.Pipeline:
-    return penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session(), **said)
+def new_pipeline(tmp_path: Path, world: World, **options: Any) -> penstock.Pipeline:
+    return penstock.pipeline(
+        "shop", tmp_path, destination=world.destination(), spark=fake_session(), **options
+    )
 
 
-def with_schema(tmp_path: Path) -> Path:
+def schema_folder(tmp_path: Path) -> Path:
     schema = Schema("shop")
     schema.update_table(Table.from_dict({"name": "items", "columns": {"id": {"data_type": "bigint"}}}))
     SchemaFiles.at(None, tmp_path / "schemas").export(schema)
@@ -32,7 +38,7 @@ def with_schema(tmp_path: Path) -> Path:
 
 def test_the_destination_client_has_the_stored_schema(tmp_path: Path) -> None:
     world = World(tmp_path)
-    pipeline = made(tmp_path, world, import_schema_path=with_schema(tmp_path))
+    pipeline = new_pipeline(tmp_path, world, import_schema_path=schema_folder(tmp_path))
 
     with pipeline.destination_client() as client:
         client.drop_storage()
@@ -45,7 +51,7 @@ def test_the_destination_client_has_the_stored_schema(tmp_path: Path) -> None:
 
 def test_resources_of_a_client_are_released_once_in_reverse_order(tmp_path: Path) -> None:
     closed: list[str] = []
-    client = made(tmp_path, World(tmp_path)).destination_client()
+    client = new_pipeline(tmp_path, World(tmp_path)).destination_client()
     client.when_closed(lambda: closed.append("first"))
     client.when_closed(lambda: closed.append("second"))
 
@@ -58,7 +64,7 @@ def test_resources_of_a_client_are_released_once_in_reverse_order(tmp_path: Path
 
 def test_tables_are_updated_to_a_schema(tmp_path: Path) -> None:
     world = World(tmp_path)
-    pipeline = made(tmp_path, world, import_schema_path=with_schema(tmp_path))
+    pipeline = new_pipeline(tmp_path, world, import_schema_path=schema_folder(tmp_path))
 
     changed = pipeline.sync_schema()
 
@@ -71,7 +77,7 @@ def test_a_schema_without_tables_and_a_pipeline_without_a_destination_are_refuse
     world = World(tmp_path)
 
     with pytest.raises(UsageError, match="has no tables in schema 'shop'"):
-        made(tmp_path, world).sync_schema()
+        new_pipeline(tmp_path, world).sync_schema()
     with pytest.raises(PipelineConfigMissing):
         penstock.pipeline("shop", tmp_path).sync_schema()
     with pytest.raises(PipelineConfigMissing):
@@ -80,10 +86,34 @@ def test_a_schema_without_tables_and_a_pipeline_without_a_destination_are_refuse
 
 
 def test_the_schema_is_not_synced_while_another_run_has_the_lease(tmp_path: Path) -> None:
-    pipeline = made(tmp_path, World(tmp_path), import_schema_path=with_schema(tmp_path))
+    pipeline = new_pipeline(tmp_path, World(tmp_path), import_schema_path=schema_folder(tmp_path))
 
     with (
         hold_lease(pipeline._package_listing().locations[-1].store, pipeline="shop"),
         pytest.raises(PipelineLocked),
     ):
         pipeline.sync_schema()
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_remote", "is_writable", "sends"),
+    [
+        ("auto", False, True, False),
+        ("auto", False, False, False),
+        ("auto", True, True, False),
+        ("auto", True, False, True),
+        (True, False, True, True),
+        (False, True, False, False),
+    ],
+)
+def test_rows_are_sent_by_setting_or_where_a_client_cannot_write(
+    tmp_path: Path, setting: Any, is_remote: bool, is_writable: bool, sends: bool
+) -> None:
+    (tmp_path / "file").touch()
+    store = FileStorage(str(tmp_path / ("folder" if is_writable else "file/folder")))
+    settings = ExtractConfiguration(through_session=setting)
+
+    send = choose_row_sender(settings, store, lambda: nullcontext(None), is_remote=is_remote)  # type: ignore[arg-type]
+
+    assert (send is not None) is sends
+    assert not (tmp_path / "folder" / "_probe").exists()
