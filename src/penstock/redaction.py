@@ -1,4 +1,4 @@
-"""Texts without secrets: for messages, logs, traces and everything else that people keep or send."""
+"""Masking of secrets in messages, logs, traces and all other output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 
 MASK: Final = "***"
 MIN_SECRET_LENGTH: Final = 4
-"""Secrets below this length are not searched for in texts: every text would be full of them."""
+"""The minimum length of a secret that is searched in texts; shorter ones would match everywhere."""
 
 SECRET_NAMES: Final = (
     r"password|passwd|passphrase|pwd|pgpass|secret|token|api[._-]?key|access[._-]?key|account[._-]?key"  # noqa: S105 (a pattern)
@@ -19,7 +19,7 @@ SECRET_NAMES: Final = (
     r"|conn\w{0,16}str(?:ing)?(?![a-z])"
 )
 
-# `scheme://user:password@`. In a password people forget to quote a slash; a port is no password.
+# `scheme://user:password@`. A password may have an unquoted slash; a port is not a password.
 URL_PATTERN: Final = re.compile(
     r"(?<![a-z0-9+.-])(?P<scheme>[a-z][a-z0-9+.-]{0,40})://[^\s/?#@:'\"]*"
     r"(?P<password>:(?!\d+(?:[/?#'\"\s]|$))(?:(?!://)[^\s@'\"])*(?:@[^\s/@?#'\"]*)*)?@",
@@ -40,7 +40,7 @@ QUOTED_PAIR_PATTERN: Final = re.compile(
 AUTH_HEADER_PATTERN: Final = re.compile(
     r"\b(?P<kind>bearer|basic)\s{1,8}(?!realm)[\w.~+/=-]{8,}", re.IGNORECASE
 )
-# Keys of well-known services, tokens of JSON web signatures, private keys.
+# Keys of well-known services, JSON web tokens, private keys.
 TOKEN_PATTERN: Final = re.compile(
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{10,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
@@ -49,7 +49,7 @@ TOKEN_PATTERN: Final = re.compile(
 )
 PIECE_PATTERN: Final = re.compile(rf"[^\s:/@,;=&?]{{{MIN_SECRET_LENGTH},}}")
 
-# Passwords that everybody knows hide nothing, and masking these words would garble every message.
+# Well-known passwords are not secret, and masking these words would garble every message.
 COMMON_PASSWORDS: Final = frozenset(
     (
         *("postgres", "postgresql", "mysql", "oracle", "minio", "minioadmin", "loader", "changeme"),
@@ -57,24 +57,24 @@ COMMON_PASSWORDS: Final = frozenset(
         *("none", "None", "null", "true", "True", "false", "False"),
     )
 )
-# Before the `@` of these schemes stands a container, or a login that everybody knows.
+# Before the `@` of these schemes is a container or a public login.
 PUBLIC_USER_SCHEMES: Final = frozenset(("abfs", "abfss", "wasb", "wasbs", "ssh", "sftp"))
 
 MIN_LONG_WORD: Final = 16
-"""A secret of letters only, below this length, is only one where it stands alone, not inside a word."""
+"""Secrets of letters only, shorter than this, are masked only as whole words."""
 MIN_LONG_LINE: Final = 16
-"""Lines of a secret from this length on are secrets themselves."""
+"""Lines of a secret of at least this length are masked separately."""
 
 
 class _SecretRegistry:
-    """The secrets that this process has met, in all their forms."""
+    """The secrets that this process has registered, in all their forms."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forms: frozenset[str] = frozenset()
 
     def __reduce__(self) -> tuple[type[_SecretRegistry], tuple[()]]:
-        """Leave the secrets and the lock behind: another process starts without any."""
+        """Pickle without secrets and lock: another process starts without any."""
         return (_SecretRegistry, ())
 
     def add(self, secret: str) -> None:
@@ -88,7 +88,7 @@ class _SecretRegistry:
         return sorted({form for one in there for form in _forms(one)}, key=len, reverse=True)
 
     def mask(self, text: str) -> str:
-        # Looking for a text is much faster than a pattern, and most texts hold no secret.
+        # Searching a substring is much faster than a pattern, and most texts contain no secret.
         while there := sorted((form for form in self._forms if form in text), key=len, reverse=True):
             clean = re.sub("|".join(map(_as_pattern, there)), MASK, text)
             if clean == text:
@@ -101,7 +101,7 @@ _registry = _SecretRegistry()
 
 
 def remember_secret(secret: str) -> None:
-    """From now on `redact` masks this text wherever it stands.
+    """Register a text that `redact` masks from now on.
 
     >>> remember_secret("open sesame")
     >>> redact("cannot log in with 'open sesame'")
@@ -111,7 +111,7 @@ def remember_secret(secret: str) -> None:
 
 
 def redact(text: str) -> str:
-    """The text with every secret masked: those met by this process, and what looks like one.
+    """Return the text with every secret masked: registered ones, and texts that look like one.
 
     >>> redact("postgresql://ada:lovelace@db:5432/x?sslmode=require&password=hush")
     'postgresql://***@db:5432/x?sslmode=require&password=***'
@@ -125,7 +125,7 @@ def redact(text: str) -> str:
 
 
 def redact_all(value: Any) -> Any:
-    """Mask secrets in a text, or in the texts of a list, a tuple or a dict; other values stay as they are.
+    """Mask secrets in a text, or in the texts of a list, tuple or dict; other values are unchanged.
 
     >>> redact_all(["password=hush", 3])
     ['password=***', 3]
@@ -142,7 +142,7 @@ def redact_all(value: Any) -> Any:
 
 
 def secrets_in(content: bytes) -> list[str]:
-    """The known secrets that stand in these bytes, the longest first: for those who take them elsewhere.
+    """Return the registered secrets in these bytes, longest first, to register them in another process.
 
     >>> remember_secret("magpie-in-a-tree")
     >>> secrets_in(b"say magpie-in-a-tree twice")
@@ -152,7 +152,7 @@ def secrets_in(content: bytes) -> list[str]:
 
 
 def redact_pieces(text: str, secret: str) -> str:
-    """The text with every piece of `secret` masked, for messages of those who took it apart.
+    """Return the text with every piece of `secret` masked, for errors of parsers.
 
     >>> redact_pieces("'lovelace' is no port", "db://ada:lovelace")
     "'***' is no port"
@@ -163,7 +163,7 @@ def redact_pieces(text: str, secret: str) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a value of this name is probably a secret.
+    """Return whether the value of this name is probably a secret.
 
     >>> is_secret_name("api_key"), is_secret_name("primary_key")
     (True, False)
@@ -172,7 +172,7 @@ def is_secret_name(name: str) -> bool:
 
 
 class RedactingFilter(logging.Filter):
-    """Masks secrets in log records; put it on your handlers. The loggers of penstock have it.
+    """Masks secrets in log records; add it to your handlers. The loggers of penstock have it.
 
     >>> record = logging.makeLogRecord({"msg": "password=%s", "args": ("hush",)})
     >>> RedactingFilter().filter(record), record.getMessage()
@@ -180,10 +180,10 @@ class RedactingFilter(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Rewrite the record's message, traceback and stack; never refuse it."""
+        """Mask the message, traceback and stack of the record; never drop a record."""
         try:
             message = record.getMessage()
-        except (TypeError, ValueError, KeyError):  # the text and its arguments do not fit each other
+        except (TypeError, ValueError, KeyError):  # the arguments do not match the format
             message = f"{record.msg} {record.args}"
         record.msg, record.args = redact(message), None
         if record.exc_info and record.exc_info[1] is not None:
@@ -197,7 +197,7 @@ class RedactingFilter(logging.Filter):
 
 
 def logger(name: str) -> logging.Logger:
-    """The logger of that name, with secrets masked in everything it is told."""
+    """Return the logger of this name, with a `RedactingFilter`."""
     found = logging.getLogger(name)
     if not any(isinstance(one, RedactingFilter) for one in found.filters):
         found.addFilter(RedactingFilter())
@@ -205,7 +205,7 @@ def logger(name: str) -> logging.Logger:
 
 
 def _forms(secret: str) -> set[str]:
-    """The secret as texts may show it: itself, quoted for URLs, escaped as by `repr` and JSON, its lines."""
+    """Return the forms of a secret in texts: itself, URL-quoted, escaped by `repr` and JSON, its lines."""
     lines = [line for line in secret.splitlines() if len(line) >= MIN_LONG_LINE]
     plain = [secret, secret.strip(), *lines]
     forms = {form for one in plain for form in (one, quote(one, safe=""), quote(one), quote_plus(one))}
@@ -224,7 +224,7 @@ def _as_pattern(form: str) -> str:
 
 
 def mask_user(match: re.Match[str]) -> str:
-    """The beginning of a URL that `URL` has matched, with what stands before the `@` masked."""
+    """Return the start of a URL that `URL` matched, with the login masked."""
     if not match["password"] and match["scheme"].lower() in PUBLIC_USER_SCHEMES:
         return match[0]
     return f"{match['scheme']}://{MASK}@"

@@ -1,4 +1,4 @@
-"""Where a value came from, and where it was looked for."""
+"""Explanations of settings: where a value comes from, and all places in lookup order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedLocation:
-    """One place: whether it holds a value, and whether it is the one that counts."""
+    """One place of a lookup: whether it has a value, and whether that value is used."""
 
     location: ConfigLocation
     has_value: bool = False
@@ -40,7 +40,7 @@ class ExplainedLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedValue:
-    """One value: what it is, as text without secrets, where it is from, and all places in their order."""
+    """One value as text without secrets, its origin, and all places in lookup order."""
 
     field: str
     origin: str
@@ -56,7 +56,7 @@ class ExplainedValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What `explain` found; printed, it is a page to read."""
+    """The result of `explain`; print it."""
 
     values: tuple[ExplainedValue, ...]
 
@@ -77,9 +77,9 @@ def explain(
     sections: tuple[str, ...] = (),
     pipeline_name: str | None = None,
 ) -> Explanation:
-    """Tell where a value comes from: of a dotted path, of all fields of a spec, or of a function's arguments.
+    """Explain the origin of a value: of a dotted path, a spec's fields, or a function's arguments.
 
-    Nothing is resolved or checked, and secrets are shown as `***`. `>` marks the place that counts.
+    Nothing is resolved or validated, and secrets are shown as `***`. `>` marks the place whose value is used.
 
     >>> from penstock.config import Settings
     >>> settings = Settings(environment={"SOURCES__PAGES": "3"}, document={"pages": 7})

@@ -1,4 +1,4 @@
-"""How the fields of a spec get their values, one by one, with a note of where each one came from."""
+"""Resolution of specs: values for their fields, and where each one comes from."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ CALL = "the call"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookupContext:
-    """Who is asked, and in which sections."""
+    """The providers and sections of a lookup."""
 
     providers: Sequence[ConfigProvider]
     pipeline_name: str | None = None
     sections: Sections = field(default_factory=Sections)
 
     def lookup(self, spec_field: SpecField) -> Lookup:
-        """The lookup of one field."""
+        """Return the lookup of one field."""
         return Lookup(
             key=spec_field.name,
             sections=self.sections,
@@ -55,7 +55,7 @@ class LookupContext:
         )
 
     def single_value_lookup(self, spec: type[BaseConfiguration]) -> Lookup | None:
-        """The lookup of one value that stands for all fields; None where the spec has no such value."""
+        """Return the lookup of one native value for all fields; None if the spec has none."""
         if not self.sections.suffix or not (spec.__section__ or hasattr(spec, "parse_native_representation")):
             return None
         secret = issubclass(spec, CredentialsConfiguration)
@@ -71,7 +71,7 @@ class LookupContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldResolution:
-    """What came of looking for one field."""
+    """The result of the lookup of one field."""
 
     field: str
     origin: ValueOrigin
@@ -82,14 +82,14 @@ class FieldResolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedFields:
-    """Values by field, and an answer for each field. Fields that keep their default have no value here."""
+    """Values by field, and a resolution per field. Fields with their default have no value here."""
 
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     resolutions: tuple[FieldResolution, ...] = ()
 
     @property
     def is_complete(self) -> bool:
-        """Whether no required field is missing."""
+        """Whether all required fields have values."""
         return all(answer.origin != "missing" for answer in self.resolutions)
 
 
@@ -101,10 +101,10 @@ def resolve_spec(
     location: ConfigLocation | None = None,
     defaults: BaseConfiguration | None = None,
 ) -> ResolvedFields:
-    """Fill a spec that is given as an object, as one native value, in part or not at all.
+    """Resolve a spec from an object, a native value, some fields or nothing.
 
-    `place` is where the given value was found, if not in the call. The values of `defaults` hold where
-    nothing is found.
+    `location` is the place of `explicit`, None for the call. The values of `defaults` apply to fields
+    that are not found.
     """
     lookup = context.single_value_lookup(spec) if _is_empty(explicit) else None
     search = LookupResult() if lookup is None else lookup.find(context.providers)
@@ -128,7 +128,7 @@ def resolve_fields(
     *,
     location: ConfigLocation | None = None,
 ) -> ResolvedFields:
-    """Fill the fields of a spec; `place` is where the explicit values were found, if not in the call."""
+    """Resolve the fields of a spec; `location` is the place of the explicit values, None for the call."""
     values: dict[str, Any] = {}
     answers: list[FieldResolution] = []
     for one in fields:
@@ -140,7 +140,7 @@ def resolve_fields(
 
 
 def build_spec(spec: type[Spec], values: Mapping[str, Any]) -> Spec:
-    """The instance with these values, checked as a whole."""
+    """Create and validate the instance with these values."""
     optional = {name: None for name, info in spec.model_fields.items() if info.is_required()}
     try:
         made = spec.model_validate({**optional, **values})
@@ -218,7 +218,7 @@ def _resolve_without_spec(
     attempts: list[tuple[type[BaseConfiguration], ResolvedFields]],
     coercion_error: ConfigValueCannotBeCoerced | None,
 ) -> ResolvedFields:
-    """No spec of the field could be filled: it is something else, has a default, or something is missing."""
+    """Resolve a field that no spec fits: another type, a default, or a missing value."""
     if set(union_members(spec_field.hint)) - set(spec_field.specs):
         plain = _resolve_value(spec_field, context, explicit, None)
         if plain.values:
@@ -259,7 +259,7 @@ def _with_prefix(
 def _native_fields(
     spec: type[BaseConfiguration], native: Any, location: ConfigLocation | None
 ) -> Mapping[str, Any]:
-    """The fields that one value says, or an error without the value."""
+    """Return the fields of a native value; an error does not show the value."""
     text = native if isinstance(native, str) else ""
     if text and issubclass(spec, CredentialsConfiguration):
         remember_secret(text)
@@ -301,10 +301,10 @@ def resolve_configuration(
     pipeline_name: str | None = None,
     explicit: Mapping[str, Any] = NO_VALUES,
 ) -> Spec:
-    """An instance of `spec` with every field filled; one error names all fields that were not found.
+    """Return an instance of `spec` with every field filled; one error names all missing fields.
 
-    `explicit` wins over providers, and providers win over defaults. None in `explicit` means: not said. The
-    values of an instance that is given as `spec` are defaults.
+    `explicit` wins over providers, providers win over defaults. None in `explicit` means unset. If `spec` is
+    an instance, its values are the defaults.
 
     >>> from penstock.config import Settings
     >>> class Api(BaseConfiguration):
@@ -326,12 +326,12 @@ def resolve_configuration(
 
 
 def spec_sections(spec: type[BaseConfiguration], sections: tuple[str, ...]) -> Sections:
-    """Where the fields of a spec are, if it is asked for in these sections."""
+    """Return the sections of the fields of a spec."""
     return Sections(requested=sections, suffix=(spec.__section__,) if spec.__section__ else ())
 
 
 def raise_missing(spec_name: str, resolutions: Iterable[FieldResolution]) -> None:
-    """Raise one error for all required fields that were not found."""
+    """Raise one error for all missing required fields."""
     missing = {
         answer.field or "all of it, as one value": tuple(map(str, answer.tried_locations))
         for answer in resolutions

@@ -1,6 +1,6 @@
-"""The sections that lookups of the moment stand in: the one context variable of this room.
+"""The scope of lookups: sections and pipeline, in the one context variable of this package.
 
-Set by pipeline, extract and load, and copied into their threads. Read where a decorated function is called.
+Set by pipeline, extract and load, and copied into their threads. Read when a decorated function is called.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Whose settings are looked for: of which pipeline, and in which sections where a call names none."""
+    """The pipeline and the default sections of lookups."""
 
     pipeline_name: str | None = None
     sections: tuple[str, ...] = ()
     resolved: ResolvedValues | None = field(default=None, repr=False)
-    """Who takes note of settings that are found."""
+    """Records the settings that are found."""
 
 
 _scope: ContextVar[Scope] = ContextVar("penstock_config_scope", default=Scope())  # noqa: B039 - a frozen value
 
 
 def scope() -> Scope:
-    """The scope of the calling thread or task.
+    """Return the scope of the calling thread or task.
 
     >>> scope()
     Scope(pipeline_name=None, sections=())
@@ -48,7 +48,7 @@ def in_scope(
     sections: tuple[str, ...] | None = None,
     resolved: ResolvedValues | None = None,
 ) -> Iterator[Scope]:
-    """Change the scope for the time of a block; what is None stays as it is.
+    """Change the scope within a block; None keeps a value.
 
     >>> with in_scope(pipeline_name="shop", sections=("sources", "hub", "github")):
     ...     with in_scope(sections=resource_sections("sources", "files", "issues")) as inner:
@@ -63,15 +63,15 @@ def in_scope(
 
 
 def enter_scope(*, pipeline_name: str | None = None, sections: tuple[str, ...] | None = None) -> None:
-    """Change the scope from here on: for a pipeline that becomes the active one; an empty name is none."""
+    """Change the scope until further notice, for a pipeline that is activated; an empty name clears it."""
     _scope.set(_updated_scope(pipeline_name, sections))
 
 
 def resource_sections(*own: str) -> tuple[str, ...]:
-    """The sections of a resource: its own, with the section of the source it runs in.
+    """Return the sections of a resource: its own, with the section of its source.
 
-    Alone a resource looks in `sources.<its module>.<its name>`, in a source in `sources.<section of the
-    source>.<its name>`.
+    A resource without a source reads `sources.<its module>.<its name>`, one of a source `sources.<section of
+    the source>.<its name>`.
     """
     match scope().sections, own:
         case ("sources", section, *_), ("sources", _, *rest):
@@ -94,7 +94,7 @@ def _updated_scope(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedValue:
-    """A setting that was found: who said it, by which name, and what, as a text.
+    """A setting that was found: its provider, key, and value as text.
 
     >>> print(ResolvedValue(provider="config.toml", key="load.workers", value="8"))
     config.toml: load.workers = 8
@@ -105,7 +105,7 @@ class ResolvedValue:
     value: str
 
     def asdict(self) -> dict[str, str]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -113,20 +113,20 @@ class ResolvedValue:
 
 
 class ResolvedValues:
-    """Takes note of settings as they are found, each once; threads may do it side by side."""
+    """A thread-safe record of the settings that were found, each once."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, str], Any] = {}
         self._lock = threading.Lock()
 
     def record(self, provider: str, key: str, value: Any) -> None:
-        """A setting was found; nobody calls this for secrets."""
+        """Record a setting; never called for secrets."""
         if not isinstance(value, SecretText):
             with self._lock:
                 self._values[provider, key] = value
 
     def values(self) -> tuple[ResolvedValue, ...]:
-        """All settings, in the order of their names."""
+        """Return all settings, sorted by name."""
         with self._lock:
             found = dict(self._values)
         return tuple(
@@ -136,7 +136,7 @@ class ResolvedValues:
 
 
 def _display_text(value: Any) -> str:
-    """Of a whole section the names: what may stand in it nobody knows."""
+    """Return only the names of a section, because any of its values may be a secret."""
     if isinstance(value, Mapping):
         return f"a table with {', '.join(sorted(map(str, value)))}" if value else "an empty table"
     return redact(str(value))

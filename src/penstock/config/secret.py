@@ -1,4 +1,4 @@
-"""Secrets are a type of their own: text that works as text, and does not show when something is printed."""
+"""Types for secrets: text that is usable as text and masked when printed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class SecretText(str):
-    """A text whose `repr` is masked; in everything else it is the text itself.
+    """A text whose `repr` is masked; otherwise it behaves like its text.
 
-    So it does not show in a printed list, dict, dataclass or error with arguments, and headers and connection
-    strings are made of it as of any other text. `redact` masks it in texts from then on.
+    So it is masked in printed lists, dicts, dataclasses and error arguments, and headers and connection
+    strings can be built from it. `redact` masks its text from its creation on.
 
     >>> key = SecretText("hunter2")
     >>> key, [key], {"key": key}
@@ -28,7 +28,7 @@ class SecretText(str):
     __slots__ = ()
 
     def __new__(cls, value: str = "") -> SecretText:
-        """Also remember it, so that `redact` knows it."""
+        """Also register the text for `redact`."""
         remember_secret(value)
         return super().__new__(cls, value)
 
@@ -42,7 +42,7 @@ class SecretText(str):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as plain text: who receives it may not have penstock."""
+        """Pickle as plain text, because the receiver may not have penstock."""
         return (str, (str.__str__(self),))
 
 
@@ -60,7 +60,7 @@ class SecretMark:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """Turn texts into `SecretText` after validation, and mask them in JSON."""
+        """Convert texts to `SecretText` after validation, and mask them in JSON."""
         return core_schema.no_info_after_validator_function(
             as_secret,
             handler(source),
@@ -72,14 +72,14 @@ class SecretMark:
 
 
 class MaskedValue:
-    """Stands where a secret would be shown."""
+    """The placeholder for a secret in printed output."""
 
     def __repr__(self) -> str:
         return MASK
 
 
 def as_secret(value: Any) -> Any:
-    """The same value; texts in it become secret texts.
+    """Return the same value with `SecretText` for all its texts.
 
     >>> as_secret({"user": "ada", "keys": ["one", 2]})
     {'user': ***, 'keys': [***, 2]}

@@ -1,4 +1,4 @@
-"""What the environment and the files said when they were read, as a value that can be asked."""
+"""Settings from the environment, the files and other providers, as one value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOUNTED_SECRETS = Path("/run/secrets")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the environment and the files said when they were read; `more` are the providers of others."""
+    """The environment and the files at the time of reading, and other providers."""
 
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -39,7 +39,7 @@ class Settings:
 
     @property
     def providers(self) -> tuple[ConfigProvider, ...]:
-        """Everybody who is asked for a value, in that order."""
+        """All providers in lookup order."""
         return (
             EnvironmentProvider(variables=self.environment, secrets_folder=self.secrets_folder),
             DocumentProvider(title=SECRETS_FILE, tree=self.secrets, holds_secrets=True),
@@ -48,7 +48,7 @@ class Settings:
         )
 
     def get(self, *sections: str, key: str) -> Any | None:
-        """The value of `key`, looked for with all sections, then with fewer, dropped from the right.
+        """Return the value of `key`, with all sections first, then with sections dropped from the right.
 
         >>> settings = Settings(environment={"DESTINATION__BUCKET_URL": "lake"})
         >>> settings.get("destination", "delta", key="bucket_url")
@@ -57,19 +57,19 @@ class Settings:
         return Lookup(key=key, sections=Sections(requested=sections)).find(self.providers).value
 
     def spark(self, key: str) -> str | None:
-        """A setting of the `[spark]` section. Never by its bare name: `MASTER` may mean anything."""
+        """Return a setting of the `[spark]` section, never by its bare name: `MASTER` may mean anything."""
         found = Lookup(key=key, sections=Sections(suffix=("spark",))).find(self.providers).value
         return None if found is None else str(found)
 
     def section(self, *sections: str) -> dict[str, Any]:
-        """A whole table of the file, such as `[spark.conf]`; empty when it is not there."""
+        """Return a table of the file, such as `[spark.conf]`; empty if it does not exist."""
         *above, last = sections
         found = Lookup(key=last, sections=Sections(suffix=tuple(above))).find(self.providers).value
         return dict(found) if isinstance(found, Mapping) else {}
 
 
 def read_settings(project: Path | None = None) -> Settings:
-    """Read the environment and the files; the project's file is laid over the one in the home folder."""
+    """Read the environment and the files; the file of the project overrides the one in the home folder."""
     folders = settings_folders(project)
     return Settings(
         environment=dict(os.environ),
@@ -88,7 +88,7 @@ _warned: set[Path] = set()
 
 
 def read_files(name: str, folders: tuple[Path, ...]) -> dict[str, Any]:
-    """The file of this name in each folder, the later ones laid over the earlier ones."""
+    """Return the file of this name in each folder, merged; later folders override earlier ones."""
     found: dict[str, Any] = {}
     for folder in folders:
         found = merge_trees(found, _read(folder / name))
@@ -96,7 +96,7 @@ def read_files(name: str, folders: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def merge_trees(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
-    """Both trees in one; where both have a value, the one above counts.
+    """Merge two trees; values of `override` win.
 
     >>> merge_trees({"a": {"x": 1, "y": 1}}, {"a": {"y": 2}})
     {'a': {'x': 1, 'y': 2}}
@@ -148,7 +148,7 @@ _registered_providers: list[ConfigProvider] = []
 
 
 def write_value(kind: SettingsKind, path: str, value: Any) -> None:
-    """Set a value for this process, as if it stood in the file of that kind."""
+    """Set a value for this process, as if it were in the file of that kind."""
     *sections, key = path.split(".")
     with _lock:
         tree = _runtime_values[kind]
@@ -159,13 +159,13 @@ def write_value(kind: SettingsKind, path: str, value: Any) -> None:
 
 
 def runtime_values(kind: SettingsKind) -> dict[str, Any]:
-    """Everything that was written, as a tree."""
+    """Return all values that were set, as a tree."""
     with _lock:
         return deepcopy(_runtime_values[kind])
 
 
 def register_provider(provider: ConfigProvider) -> None:
-    """Ask this provider too, after all others. A second one of the same name takes the place of the first."""
+    """Add a provider after all others; it replaces one of the same name."""
     with _lock:
         _registered_providers[:] = [
             *(one for one in _registered_providers if one.name != provider.name),
@@ -174,7 +174,7 @@ def register_provider(provider: ConfigProvider) -> None:
 
 
 def extra_providers() -> tuple[ConfigProvider, ...]:
-    """Providers besides the environment and the files: installed ones by name, then registered ones."""
+    """Return the installed providers by name, then the registered ones."""
     with _lock:
         registered = tuple(_registered_providers)
     return (*_entry_point_providers(), *registered)

@@ -1,4 +1,4 @@
-"""Specs: classes that say which settings something takes, and of which types."""
+"""Specs: classes whose fields are settings, their fields, and their native values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def parse_native(spec: type[BaseModel], native: Any) -> Mapping[str, Any]:
-    """The fields that `native` says; ValueError where it says nothing that the spec understands.
+    """Return the fields of `native`; raise ValueError if the spec does not understand it.
 
     >>> class Api(BaseModel):
     ...     pages: int = 10
@@ -64,9 +64,9 @@ T = TypeVar("T", bound=type)
 
 
 class BaseConfiguration(BaseModel):
-    """The base of all specs; its fields are filled by `resolve_configuration`.
+    """The base class of specs; `resolve_configuration` fills its fields.
 
-    A field without default, or with the default None and a type that is not optional, must be found.
+    A field without a default, or with the default None and a type that is not optional, is required.
 
     >>> class Api(BaseConfiguration):
     ...     url: str = None
@@ -84,10 +84,10 @@ class BaseConfiguration(BaseModel):
     )
 
     __section__: ClassVar[str | None] = None
-    """The section that the fields always stand in, whatever other sections are dropped."""
+    """The section of the fields; it is never dropped from a lookup."""
 
     def on_resolved(self) -> None:
-        """Called once all fields have their values; subclasses check or complete them here."""
+        """Validate or complete the spec after all fields are resolved; for subclasses."""
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         secret = secret_fields(type(self))
@@ -102,9 +102,9 @@ class BaseConfiguration(BaseModel):
 
 
 class CredentialsConfiguration(BaseConfiguration):
-    """The base of all credentials. Their section is `credentials`; one text may stand for all fields.
+    """The base class of credentials. Their section is `credentials`; one text may replace all fields.
 
-    Override `parse_native_representation` to take such a text apart, `to_native_representation` to make one.
+    Override `parse_native_representation` to parse such a text, `to_native_representation` to create one.
 
     >>> class Login(CredentialsConfiguration):
     ...     user: str = None
@@ -117,19 +117,19 @@ class CredentialsConfiguration(BaseConfiguration):
     __section__: ClassVar[str | None] = "credentials"
 
     def __init__(self, native_value: Any = None, /, **fields: Any) -> None:
-        """Made from fields, or from the one value that stands for them."""
+        """Create credentials from fields, from a native value, or from both; fields win."""
         super().__init__(**{**parse_native(type(self), native_value), **fields})
 
     def parse_native_representation(self, native_value: Any) -> None:
-        """Set the fields from one value, such as a connection string; ValueError where it is none."""
+        """Set the fields from a native value, such as a connection string, or raise ValueError."""
         raise ValueError(f"{type(self).__name__} cannot be given as one value")
 
     def to_native_representation(self) -> Any:
-        """One value that stands for all fields. It holds secrets."""
+        """Return one value for all fields. It contains secrets."""
         raise NotImplementedError(f"{type(self).__name__} cannot be told in one value")
 
     def to_native_credentials(self) -> Any:
-        """What a library that knows nothing of penstock logs in with: the native representation."""
+        """Return the value with which other libraries log in: the native representation."""
         return self.to_native_representation()
 
 
@@ -138,11 +138,11 @@ TCredentials = CredentialsConfiguration
 
 
 class NotResolved:
-    """Marks an annotated type as one that no provider is asked for: `Annotated[str, NotResolved()]`."""
+    """Marks a type that is not read from providers: `Annotated[str, NotResolved()]`."""
 
 
 def secret_fields(spec: type[BaseModel]) -> frozenset[str]:
-    """The names of the fields whose values are secrets."""
+    """Return the names of the secret fields."""
     return frozenset(
         name for name, field in spec.model_fields.items() if is_secret(field.annotation, field.metadata)
     )
@@ -154,7 +154,7 @@ def configspec(cls: T, /) -> T: ...
 def configspec(cls: None = None, /, *, init: bool = True) -> Callable[[T], T]: ...
 @dataclass_transform(kw_only_default=True)
 def configspec(cls: Any = None, /, *, init: bool = True) -> Any:
-    """Make a spec of a class: plain annotated classes become a `BaseConfiguration`, specs stay as they are.
+    """Turn an annotated class into a `BaseConfiguration`; a spec is returned unchanged.
 
     >>> @configspec
     ... class Api:
@@ -179,14 +179,14 @@ def _as_spec(cls: type) -> type[BaseConfiguration]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecField:
-    """A value to look for: its name, its type, and what holds where none is found."""
+    """A value to look up: its name, type and default."""
 
     name: str
     hint: Any
     default: Any = None
     required: bool = False
     is_looked_up: bool = True
-    """Whether providers are asked at all."""
+    """Whether providers are queried."""
 
     @property
     def secret(self) -> bool:
@@ -195,17 +195,17 @@ class SpecField:
 
     @property
     def specs(self) -> tuple[type[BaseConfiguration], ...]:
-        """The specs that the value may be of, in the order of preference."""
+        """The specs in the type of the value, in order of preference."""
         return member_subclasses(self.hint, BaseConfiguration)
 
     @property
     def accepts_tables(self) -> bool:
-        """Whether a whole section of a file can be the value."""
+        """Whether a whole section of a file is a valid value."""
         return any(arm is Any or _accepts_table(arm) for arm in union_members(self.hint))
 
 
 def spec_fields(spec: type[BaseConfiguration]) -> tuple[SpecField, ...]:
-    """The fields of a spec, in their order.
+    """Return the fields of a spec, in order.
 
     >>> class Api(BaseConfiguration):
     ...     url: str = None

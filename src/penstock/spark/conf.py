@@ -1,4 +1,4 @@
-"""Settings of a session that hold for a while."""
+"""Temporary settings of a session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def temporary_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
-    """Set settings for the block alone, and bring back what the session had: it may be the user's."""
+    """Set settings within a block, then restore the previous ones: the session may be the user's."""
     before = {key: spark.conf.get(key, None) for key in conf}
     try:
         for key, value in conf.items():

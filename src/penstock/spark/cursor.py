@@ -1,6 +1,6 @@
 """Incremental cursors over DataFrames: a native filter, a native aggregate, an anti-join for the boundary.
 
-Values cross as numbers and texts, not as moments: those of a session depend on its time zone.
+Values are transferred as numbers and texts, not as timestamps, which depend on the session's time zone.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _NUMERIC_TYPES: Final = ("tinyint", "smallint", "int", "bigint", "float", "doubl
 
 
 def new_rows(frame: DataFrame, bounds: FrameBounds, *, known_hashes: Iterable[bytes] = ()) -> DataFrame:
-    """The rows of the range, without those at its start whose hashes are known. Nothing runs.
+    """Return the rows of the range without those at its start whose hashes are known. Runs no job.
 
-    TypeError where a bound is not of the column's type. Rows without a value stay, unless they are excluded:
-    where they are not allowed, they are found while the frame is written.
+    Raise TypeError if a bound does not have the type of the column. Rows without a value are kept unless they
+    are excluded; if they are not allowed, they are detected when the frame is written.
     """
     kind, cursor = _column_type(frame, bounds.column), _column(bounds.column)
     wanted = _range_filter(cursor, bounds, kind)
@@ -59,22 +59,22 @@ def new_rows(frame: DataFrame, bounds: FrameBounds, *, known_hashes: Iterable[by
 
 
 def aggregates(frame: DataFrame, bounds: FrameBounds) -> dict[str, Column]:
-    """What is observed while new rows are written: how far they go, and how many have no value."""
+    """Return the aggregates to observe during the write: the furthest value, and the rows without a value."""
     kind, cursor = _column_type(frame, bounds.column), _column(bounds.column)
     furthest = F.max(cursor) if bounds.is_max else F.min(cursor)
     return {FURTHEST: _encode_value(furthest, kind), MISSING: F.count_if(cursor.isNull())}
 
 
 def observation(values: Mapping[str, Any], frame: DataFrame, bounds: FrameBounds) -> FrameObservation:
-    """What was observed, in values of Python; the furthest is None where no row has a value."""
+    """Convert the observed aggregates to Python; the furthest value is None if no row has a value."""
     furthest = _decode_value(values[FURTHEST], _column_type(frame, bounds.column))
     return FrameObservation(last_value=furthest, missing_count=int(values[MISSING]))
 
 
 def row_hash(frame: DataFrame, key: tuple[str, ...] | None) -> Column:
-    """Nine bytes in hexadecimal digits, over the key or over all columns, the same in every time zone.
+    """Return nine bytes in hexadecimal, hashed over the key or all columns, the same in every time zone.
 
-    Names do not count, also those inside of structs: they are others in files.
+    Names are not hashed, because names of columns and struct fields differ in files.
     """
     kinds = {one.name: one.dataType for one in frame.schema.fields}
     names = [name for name, kind in kinds.items() if kind != NullType()] if key is None else list(key)
@@ -86,7 +86,7 @@ def row_hash(frame: DataFrame, key: tuple[str, ...] | None) -> Column:
 def boundary_hashes(
     frame: DataFrame, result: FrameWriteResult, bounds: FrameBounds, last_value: Any
 ) -> Iterator[bytes]:
-    """The hashes of the rows with the last value, read from the files that the frame was written to."""
+    """Return the hashes of the rows with the last value, read from the written files."""
     rows = _read_landed(frame, result)
     at_last = rows.filter(_column(bounds.column) == _literal(last_value, _column_type(rows, bounds.column)))
     for row in at_last.select(row_hash(rows, bounds.key).alias(_HASH)).toLocalIterator():
@@ -94,7 +94,7 @@ def boundary_hashes(
 
 
 def aggregates_from_files(frame: DataFrame, result: FrameWriteResult, bounds: FrameBounds) -> dict[str, Any]:
-    """What was not observed, from the files."""
+    """Compute the aggregates from the files if they were not observed."""
     rows = _read_landed(frame, result)
     wanted = [column.alias(name) for name, column in aggregates(rows, bounds).items()]
     (found,) = rows.agg(*wanted).collect()
@@ -102,7 +102,7 @@ def aggregates_from_files(frame: DataFrame, result: FrameWriteResult, bounds: Fr
 
 
 def _read_landed(frame: DataFrame, landed: FrameWriteResult) -> DataFrame:
-    """The rows of a frame as its files hold them, under the names that it has."""
+    """Read the rows of a frame from its files, under its original names."""
     session = frame.sparkSession
     rows = session.read.options(**missing_conf(landed.conf, session)).parquet(spark_path(landed.address))
     there = frozenset(rows.columns)
@@ -111,7 +111,7 @@ def _read_landed(frame: DataFrame, landed: FrameWriteResult) -> DataFrame:
 
 
 def _with_numbered_fields(kind: DataType) -> DataType:
-    """The same type with numbers for the names in it."""
+    """Return the type with numbers as names."""
     match kind:
         case StructType():
             inner = enumerate(kind.fields)
@@ -127,7 +127,7 @@ def _with_numbered_fields(kind: DataType) -> DataType:
 
 
 def _hash_table(known: Iterable[bytes]) -> pa.Table:
-    """Hashes as a frame; a part at a time, because a list of texts takes ten times the memory."""
+    """Yield hashes as a frame, in parts: a list of texts needs ten times the memory."""
     left, chunks = iter(known), []
     while part := [digest.hex() for digest in islice(left, _HASH_BATCH_SIZE)]:
         chunks.append(pa.array(part, pa.string()))
@@ -163,7 +163,7 @@ def _column(name: str) -> Column:
 
 
 def _column_type(frame: DataFrame, name: str) -> str:
-    """The type of a column in short; KeyError where there is none of that name."""
+    """Return the short type of a column; raise KeyError if it does not exist."""
     return dict(frame.dtypes)[name]
 
 

@@ -1,4 +1,4 @@
-"""What a database said that is read from, of the many lines in which Spark tells it."""
+"""Classification of source database errors in the text of Spark errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DRIVER_MESSAGE: Final = re.compile(
     r"(?:Exception|Error|Truncation): [^\n]+"
 )
 _HANDSHAKE: Final = re.compile(r"javax\.net\.ssl\.\w+: [^\n]+")
-# What drivers say of a database that is down, full or on its way: another time it may answer.
+# Messages of drivers about a database that is down, full or starting: a retry may succeed.
 _TRANSIENT: Final = re.compile(
     r"connection (to \S+ )?refused|timed out|unreachable|no route to host|connection reset|broken pipe"
     r"|connection attempt failed|communications link failure|socket (fail|error|time ?out)|\bi/?o error"
@@ -31,12 +31,12 @@ _TRANSIENT: Final = re.compile(
     r"|exceeded the\s+resource|active connections",
     re.IGNORECASE,
 )
-# Names and values may be called anything.
+# Quoted names and values may contain any words.
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'|`[^`]*`")
 
 
 def database_error(database: str, reason: str) -> DatabaseNotReachable | DatabaseQueryFailed:
-    """An error of ours for what the driver of a database said.
+    """Return the `PenstockError` for the message of a database driver.
 
     >>> type(database_error("mysql", "Communications link failure")).__name__
     'DatabaseNotReachable'
@@ -49,16 +49,16 @@ def database_error(database: str, reason: str) -> DatabaseNotReachable | Databas
 def as_database_error(
     error: BaseException, *, database: str | None = None
 ) -> DatabaseNotReachable | DatabaseQueryFailed | None:
-    r"""An error of ours for one of Spark that a database is the cause of; None for all others.
+    r"""Return the `PenstockError` for a Spark error caused by a database; None for other errors.
 
-    Where nobody says which `database` it is, the driver tells.
+    Without `database`, the driver class in the text identifies it.
 
     >>> told = "task 3 failed: java.sql.SQLException: Zero date value prohibited\n\tat com.mysql.cj.Row"
     >>> as_database_error(RuntimeError(told)).reason
     'java.sql.SQLException: Zero date value prohibited'
     """
     text = str(error)
-    # A handshake that fails is a broken link for some drivers.
+    # Some drivers report a failed handshake as a broken connection.
     said = _HANDSHAKE.search(text) or _DRIVER_MESSAGE.search(text)
     name = database or next((name for package, name in _DRIVERS.items() if package in text), None)
     return database_error(name, said[0]) if said is not None and name is not None else None

@@ -1,4 +1,4 @@
-"""Folders of files as Spark sees them: how many, how large, and a hash over names and sizes."""
+"""Aggregates over folders of files: number, size, and a hash over names and sizes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LANE_DIGITS = 15
 
 
 def folder_column(path: str, root_suffix: str) -> Column:
-    """The folder that a file stands in, relative to the one whose name ends with `inside`."""
+    """Return the folder of a file, relative to the folder whose name ends with `inside`."""
     below = F.substring_index(F.col(path), root_suffix, -1)
     return F.regexp_replace(below, "/[^/]*$", "").alias("folder")
 
 
 def folder_aggregates() -> list[Column]:
-    """Aggregates over `path` and `length`: the same files give the same digest in any order."""
+    """Return aggregates over `path` and `length`; the digest does not depend on the order of files."""
     name = F.element_at(F.split(F.col("path"), "/"), -1)
     digest = F.sha2(F.concat_ws("/", name, F.col("length").cast("string")), 256)
     lanes = [

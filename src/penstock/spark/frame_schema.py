@@ -1,4 +1,4 @@
-"""What becomes of the columns of a DataFrame when it is landed: rules over its schema, without Spark."""
+"""Rules for the columns of a DataFrame that is written to typed files, without Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ColumnAction = Literal["as_is", "cast", "microseconds", "months", "text"]
-"""How a column gets into the file: itself, cast to another type, an interval as a number, its text."""
+"""How a column is written: unchanged, cast, an interval as a number, or as text."""
 
 _SIMPLE_TYPES: Final = frozenset(
     ("boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz")
@@ -36,19 +36,19 @@ _TIME = re.compile(r"time\(\d+\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameColumn:
-    """A column of the frame, by its position, and what is written of it."""
+    """A column of the frame, by position, and how it is written."""
 
     position: int
     name: str
     """Its name in the file."""
     action: ColumnAction
     kind: Any
-    """The type in the file, in Spark's JSON."""
+    """Its type in the file, in Spark's JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameSchema:
-    """A whole frame: the columns that are written, and the document by which they are read."""
+    """The columns to write, and the schema document by which they are read."""
 
     columns: tuple[FrameColumn, ...]
     document: Mapping[str, Any]
@@ -57,8 +57,8 @@ class FrameSchema:
 def writable_schema(schema: Mapping[str, Any]) -> FrameSchema:
     """Apply the rules to a schema in Spark's JSON form.
 
-    Columns without a type (`void`) hold nothing and are left out. Intervals become numbers, a time of day its
-    text. A name that stands twice, and types that no file can hold, are refused with the name of the column.
+    Columns without a type (`void`) are skipped. Intervals become numbers, a time of day becomes text.
+    Duplicate names and types that files cannot hold raise an error with the name of the column.
     """
     names = [one["name"] for one in schema["fields"]]
     for name, count in Counter(names).items():
@@ -91,7 +91,7 @@ def _column_rule(kind: Any, column_path: str) -> tuple[ColumnAction, Any, Any | 
 
 
 def _file_type(kind: Any, column_path: str) -> tuple[Any, Any | None]:
-    """The type in the file, and the type that is read from it; None where there is nothing to read."""
+    """Return the type in the file and the type to read it as; None if there is nothing to read."""
     if isinstance(kind, str):
         return _simple_file_type(kind, column_path)
     match kind["type"]:
@@ -132,7 +132,7 @@ def _struct_file_type(fields: Sequence[Mapping[str, Any]], column_path: str) -> 
             raise UnsupportedColumnType(
                 column=f"{column_path}.{key}", reason="its name stands in the struct twice"
             )
-        # The user's session may not tell `a` from `A`, and would refuse to write both.
+        # The user's session may be case-insensitive and refuse to write both `a` and `A`.
         name = key if folded[key.lower()] == 1 else f"{key}_{index}"
         inner, found = _file_type(one["type"], f"{column_path}.{key}")
         written.append(struct_field(key, inner, name=name))
@@ -142,7 +142,7 @@ def _struct_file_type(fields: Sequence[Mapping[str, Any]], column_path: str) -> 
 
 
 def _canonical_type(kind: Any) -> Any:
-    """A type in the form in which the rules give it, so that the two can be compared."""
+    """Return a type in its normalized form, so that types can be compared."""
     if isinstance(kind, str):
         return "string" if _TEXT.fullmatch(kind) else kind
     match kind["type"]:

@@ -1,4 +1,4 @@
-"""Lands a user's DataFrame: one job, in the user's own session, which is left as it was."""
+"""Writes a user's DataFrame in one job of the user's own session, without changing the session."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def write_frame(
     conf: Mapping[str, str] | None = None,
     quarantine_column: str | None = None,
 ) -> FrameWriteResult:
-    """Write a DataFrame as typed Parquet files to a folder of its own; `conf` is what opens that folder.
+    """Write a DataFrame as typed Parquet files to a new folder; `conf` are Hadoop settings that open it.
 
-    Parquet keeps moments as instants, so the time zone of the session does not matter. What the hook observes
-    stands over the whole plan of the user, in the stage that writes.
+    Parquet stores timestamps as instants, so the session's time zone does not matter. The aggregates of the
+    hook are observed over the user's whole plan, in the stage that writes.
     """
     if frame.isStreaming:
         raise UnsupportedData(
@@ -55,7 +55,7 @@ def write_frame(
     changed, wanted = hook.before(good) if hook is not None else (good, {})
     rules = writable_schema(changed.schema.jsonValue())
     _check_timestamp_precision(rules.document, changed.sparkSession)
-    # Aggregates name the columns of the user. Without any, Spark joins our select with the user's own.
+    # Aggregates use the user's column names. Without any, Spark merges our select with the user's.
     watched, seen = observe_frame(changed if wanted else _select_columns(changed, rules.columns), wanted)
     _write_files(_select_columns(watched, rules.columns) if wanted else watched, address, conf or {})
     values = seen.values()
@@ -73,13 +73,13 @@ def write_frame(
 
 
 def _split_quarantined(frame: DataFrame, quarantine_column: str) -> tuple[DataFrame, WriteMetrics]:
-    """The rows that are good; the others are counted below them, while these are written."""
+    """Return the good rows; the others are counted during the write."""
     watched, seen = observe_frame(frame, {_QUARANTINED: F.count(F.col(quarantine_column))})
     return watched.where(F.col(quarantine_column).isNull()).drop(quarantine_column), seen
 
 
 def _check_timestamp_precision(document: Mapping[str, Any], spark: SparkSession) -> None:
-    """A session can be told to write moments in milliseconds: what it cuts would be lost in silence."""
+    """Refuse a session that writes timestamps in milliseconds, which would truncate values silently."""
     if "timestamp" not in json.dumps(document):
         return
     if spark.conf.get(_TIMESTAMP_TYPE_KEY, None) == "TIMESTAMP_MILLIS":
@@ -90,15 +90,15 @@ def _check_timestamp_precision(document: Mapping[str, Any], spark: SparkSession)
 
 
 def send_rows(rows: pa.Table, address: str, *, spark: SparkSession) -> None:
-    """Add rows to the files of a folder, by a session, from a machine that cannot write there.
+    """Add rows to the files of a folder through a session, from a machine that cannot write there.
 
-    One file each: a row's position in its file is part of its id.
+    Each call writes one file: the position of a row in its file is part of its id.
     """
     spark.createDataFrame(rows).coalesce(1).write.mode("append").parquet(spark_path(address))
 
 
 def _select_columns(frame: DataFrame, columns: tuple[FrameColumn, ...]) -> DataFrame:
-    """By position: names may differ in case only, or hold anything. What needs no change is not touched."""
+    """Convert columns by position, because names may differ in case only."""
     if columns and [column.name for column in columns if column.action == "as_is"] == frame.columns:
         return frame
     numbered = frame.toDF(*(f"n{position}" for position in range(len(frame.columns))))
@@ -125,13 +125,13 @@ def _file_column(column: FrameColumn) -> Column:
 
 
 def _interval_as_number(source: Column, units: Mapping[str, int]) -> Column:
-    """An interval as one number; its parts have all the same sign."""
+    """Return an interval as one number; its parts all have the same sign."""
     parts = [(F.extract(F.lit(unit), source) * size).cast("long") for unit, size in units.items()]
     return sum(parts[1:], parts[0])
 
 
 def _data_type(kind: Any) -> Any:
-    """A type of its own: only structs can be made of JSON."""
+    """Wrap the type in a struct, because only structs can be created from JSON."""
     document = {"type": "struct", "fields": [{"name": "x", "type": kind, "nullable": True, "metadata": {}}]}
     found: StructField = StructType.fromJson(document).fields[0]
     return found.dataType
@@ -141,11 +141,11 @@ def _write_files(frame: DataFrame, address: str, conf: Mapping[str, str]) -> Non
     options = {**SAFE_COMMIT_CONF, **missing_conf(conf, frame.sparkSession)}
     try:
         frame.write.mode("overwrite").options(**options).parquet(spark_path(address))
-    except Exception as error:  # classic sessions let errors of Java through as they are
+    except Exception as error:  # classic sessions raise Java errors unchanged
         fault = as_database_error(error)
         if fault is not None:
             raise fault from error
-        # The frame may be broken, or the place out of reach: something that cannot be broken tells which.
+        # The frame may be broken or the storage out of reach: a frame that cannot break distinguishes them.
         if _can_write(frame.sparkSession, f"{address}.probe", options):
             raise
         raise StorageNotShared(
@@ -156,6 +156,6 @@ def _write_files(frame: DataFrame, address: str, conf: Mapping[str, str]) -> Non
 def _can_write(spark: SparkSession, address: str, options: Mapping[str, str]) -> bool:
     try:
         spark.range(1).write.mode("overwrite").options(**options).parquet(spark_path(address))
-    except Exception:  # as above; whatever it is, the place is out of reach
+    except Exception:  # as above; any error means that the storage is out of reach
         return False
     return True

@@ -1,6 +1,6 @@
-"""Jars are resolved by Spark once, checked, then kept in a folder and put on the class path.
+"""Jars for the presets: Spark resolves them once, they are verified, cached and put on the class path.
 
-`jars.lock` has the SHA-256 of every jar that a preset brings.
+`jars.lock` has the SHA-256 of every jar of a preset.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _COMPLETE = ".complete"
 
 
 def jar_conf(spark_version: str, needs: Iterable[str], settings: Settings) -> dict[str, str]:
-    """How the jars come to a session: from a given folder, from our cache, or by Spark's own resolver.
+    """Return the jar settings of a session: a configured folder, the cache, or Spark's resolver.
 
-    The resolver copies for 10 to 20 seconds at every start, the class path costs nothing.
+    The resolver takes 10 to 20 seconds at every start, the class path takes none.
     """
     wanted = tuple(needs)
     given = settings.spark("jars")
@@ -47,9 +47,9 @@ def jar_conf(spark_version: str, needs: Iterable[str], settings: Settings) -> di
 
 
 def cache_jars(spark_version: str, needs: Iterable[str], resolved_jars: str, *, user_jars: str = "") -> None:
-    """Check what Spark resolved (its `spark.jars`), and copy it into the cache for the next start.
+    """Verify the jars that Spark resolved (its `spark.jars`) and copy them into the cache.
 
-    `own` are jars that the user names besides: these are not looked at.
+    `own` are additional jars of the user, which are not verified.
     """
     theirs = {_local_file(address) for address in user_jars.split(",")}
     jars = [jar for jar in map(_local_file, resolved_jars.split(",")) if jar not in theirs and jar.is_file()]
@@ -65,9 +65,9 @@ def cache_jars(spark_version: str, needs: Iterable[str], resolved_jars: str, *, 
 
 
 def verify_jar(jar: Path) -> None:
-    """Refuse a jar whose content is not what the table of checksums says.
+    """Raise `JarNotVerified` unless the checksum of a jar is in the table.
 
-    Spark's resolver puts the group before the name of a file: `io.delta_delta-storage-4.4.0.jar`.
+    Spark's resolver prefixes file names with the group: `io.delta_delta-storage-4.4.0.jar`.
     """
     known = {digest for name, digest in checksums().items() if f"_{jar.name}".endswith(f"_{name}")}
     if not known:
@@ -80,7 +80,7 @@ def verify_jar(jar: Path) -> None:
 
 @cache
 def checksums() -> Mapping[str, str]:
-    """The SHA-256 of each jar by its name."""
+    """Return the SHA-256 of each jar by name."""
     lines = files("penstock.spark").joinpath("jars.lock").read_text(encoding="utf-8").splitlines()
     return {name.rpartition("/")[2]: digest for digest, name in map(str.split, lines)}
 
@@ -90,7 +90,7 @@ def _local_file(address: str) -> Path:
 
 
 def cache_folder(spark_version: str, needs: tuple[str, ...]) -> Path:
-    """One folder for each set of coordinates, so that a changed preset is resolved anew."""
+    """Return the folder for a set of coordinates, so that a changed preset is resolved again."""
     coordinates = sorted(item for need in needs for item in preset(spark_version, need).coordinates)
     name = "_".join(item.split(":", 1)[1].replace(":", "-") for item in coordinates)
     return jars_folder() / name

@@ -1,4 +1,4 @@
-"""The one guarded way to use `Observation`: a time limit, and an honest None."""
+"""Guarded use of Spark's `Observation`: with a time limit, None if Spark does not report."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ _TIMEOUT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class WriteMetrics:
-    """What was counted while a frame was written."""
+    """Aggregates observed while a frame is written."""
 
     observation: Observation
 
     def rows(self, *, timeout: float = _TIMEOUT_SECONDS) -> int | None:
-        """Rows that passed, to be asked for after the write. None when Spark did not answer in time."""
+        """Return the number of rows after the write; None if Spark does not report it in time."""
         return (self.values(timeout=timeout) or {}).get(_ROWS)
 
     def values(self, *, timeout: float = _TIMEOUT_SECONDS) -> dict[str, Any] | None:
-        """All that was observed, `rows` among it; None when Spark did not answer in time.
+        """Return all aggregates, including `rows`; None if Spark does not report them in time.
 
-        It never answers when the write was skipped or the plan was folded to nothing, so nobody may wait for
-        it.
+        Spark never reports if the write was skipped or the plan was folded to nothing.
         """
         answer: dict[str, Any] = {}
 
@@ -52,9 +51,9 @@ class WriteMetrics:
 def observe_frame(
     frame: DataFrame, metrics: Mapping[str, Column] | None = None
 ) -> tuple[DataFrame, WriteMetrics]:
-    """Count the rows of a frame as it is written. It must stand after the last shuffle of the plan.
+    """Count the rows of a frame as it is written. Use it after the last shuffle of the plan.
 
-    `more` are aggregates to be observed beside, by name.
+    `more` are further aggregates to observe, by name.
     """
     observation = Observation()
     aggregates = [column.alias(name) for name, column in (metrics or {}).items()]

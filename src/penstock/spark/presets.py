@@ -1,4 +1,4 @@
-"""What a session needs for each table format, by Spark version: the one place where versions stand."""
+"""Jars and settings per table format and Spark version, and the installed Spark version."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """Jars by coordinates, and the settings that go with them."""
+    """Jars by coordinates, and their settings."""
 
     coordinates: tuple[str, ...]
     extension: str | None = None
     session_conf: Mapping[str, str] = field(default_factory=dict)
-    """Settings that a running session takes; penstock sets them in sessions of its own."""
+    """Settings of a running session; penstock sets them in its own sessions."""
     initial_conf: Mapping[str, str] = field(default_factory=dict)
-    """Settings of a session that penstock starts; one that is given has its own."""
+    """Settings of a session that penstock starts, not of a session of the user."""
 
 
 _DELTA_CATALOG = {"spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"}
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
-# What Spark is told comes first, then whatever the machine has: environment, profile, container, instance.
+# Configured keys come first, then those of the machine: environment, profile, container, instance.
 _S3_CREDENTIALS_CONF = {
     "spark.hadoop.fs.s3a.aws.credentials.provider": ",".join(
         (
@@ -40,7 +40,7 @@ _S3_CREDENTIALS_CONF = {
     )
 }
 
-# The drivers of databases do not know Spark.
+# Database drivers do not depend on the Spark version.
 _DRIVERS = {
     "postgres": Preset(coordinates=("org.postgresql:postgresql:42.7.14",)),
     "mysql": Preset(coordinates=("com.mysql:mysql-connector-j:9.7.0",)),
@@ -83,7 +83,7 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = MappingProxyType(
     }
 )
 
-# What Spark has itself, in newer versions than some of the jars ask for: one of each on the class path.
+# Part of Spark, in newer versions than some jars ask for: one version on the class path.
 SPARK_PROVIDED = (
     "com.fasterxml.jackson.*:*",
     "com.github.luben:*",
@@ -103,16 +103,16 @@ SPARK_PROVIDED = (
     "org.xerial.snappy:*",
 )
 
-# Files of a task are moved when it ends and again when its job does: one that dies, or comes to life again,
-# leaves nothing among the files that count. The other way, "2", moves them once, task by task.
+# Files of a task are moved when it commits and again when its job commits: a zombie task leaves
+# no files in the result. Version "2" moves them once, task by task.
 SAFE_COMMIT_CONF: Mapping[str, str] = MappingProxyType(
     {"mapreduce.fileoutputcommitter.algorithm.version": "1"}
 )
 
 ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
 
-# Without these settings Spark changes SQL text before it reads it: `${env:HOME}` becomes a value of the
-# driver's environment, backslashes stay in literals, and quoted names become regular expressions.
+# Without these settings Spark substitutes SQL text: `${env:HOME}` becomes a value of the driver's
+# environment, backslashes stay in literals, and quoted names become regular expressions.
 SQL_TEXT_CONF: Mapping[str, str] = MappingProxyType(
     {
         "spark.sql.variable.substitute": "false",
@@ -121,7 +121,7 @@ SQL_TEXT_CONF: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Settings of the sessions that penstock works in. Each is set by trial: a refused one degrades with a note.
+# Settings of penstock's own sessions. A session that refuses one works without it, with a note.
 OWN_CONF: Mapping[str, str] = MappingProxyType(
     {
         "spark.sql.session.timeZone": "UTC",
@@ -129,12 +129,12 @@ OWN_CONF: Mapping[str, str] = MappingProxyType(
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.ansi.enabled": "true",
         "spark.databricks.delta.schema.autoMerge.enabled": "false",
-        # What is overwritten goes as a whole, also where a user's jobs overwrite single partitions.
+        # An overwrite replaces the whole table, also if the user's session overwrites single partitions.
         "spark.sql.sources.partitionOverwriteMode": "static",
-        # A file that cannot be read is an error: rows that are passed over are never missed.
+        # A file that cannot be read is an error; skipped rows would not be noticed.
         "spark.sql.files.ignoreCorruptFiles": "false",
         "spark.sql.files.ignoreMissingFiles": "false",
-        # What plans show of the options of a table.
+        # The options of a table that plans show.
         "spark.sql.redaction.options.regex": "(?i)url|uri|secret|password|token|credential|access[.]?key",
         **SAFE_COMMIT_CONF,
         **SQL_TEXT_CONF,
@@ -149,7 +149,7 @@ LOCAL_CONF: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# For a session that penstock starts on this machine; what the user configures wins.
+# For a local session that penstock starts; the user's settings win.
 LOCAL_START_CONF: Mapping[str, str] = MappingProxyType(
     {
         "spark.ui.enabled": "false",
@@ -165,7 +165,7 @@ LOCAL_START_CONF: Mapping[str, str] = MappingProxyType(
 
 
 def preset(spark_version: str, need: str) -> Preset:
-    """The preset for a Spark version such as `4.1.4`.
+    """Return the preset for a Spark version such as `4.1.4`.
 
     >>> preset("4.1.4", "delta").coordinates
     ('io.delta:delta-spark_4.1_2.13:4.4.0',)
@@ -177,7 +177,7 @@ def preset(spark_version: str, need: str) -> Preset:
 
 
 def start_conf(spark_version: str, needs: Iterable[str]) -> dict[str, str]:
-    """Settings that count only at the start of a session: extensions and catalogs, without the jars."""
+    """Return the settings that take effect only at the start: extensions and catalogs, without jars."""
     presets = [preset(spark_version, need) for need in needs]
     conf: dict[str, str] = {}
     extensions = [found.extension for found in presets if found.extension]
@@ -188,12 +188,12 @@ def start_conf(spark_version: str, needs: Iterable[str]) -> dict[str, str]:
     return conf
 
 
-# The whole of Spark, or the small client of Spark Connect.
+# All of Spark, or the Spark Connect client.
 _PACKAGES = ("pyspark", "pyspark-client")
 
 
 def installed_version() -> str | None:
-    """The version of the installed package; None when there is none."""
+    """Return the version of the installed package; None if there is none."""
     for name in _PACKAGES:
         try:
             return version(name)

@@ -1,4 +1,4 @@
-"""What the cluster at hand can do, found out by trying. `penstock doctor` prints it."""
+"""Probes of a cluster's features for `penstock doctor`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FROM_DRIVER, _FROM_EXECUTORS = "from_driver", "from_executors"
 
 
 def probe_sessions(user: UserSession, pool: SessionPool) -> Iterator[tuple[str, str]]:
-    """How penstock keeps its settings apart from the user's; a fact that begins with `!` is a limit."""
+    """Probe how penstock's settings are isolated from the user's; a fact that starts with `!` is a limit."""
     way = "a clone on the server" if user.is_connect else "a new session beside yours"
     yield "Isolation", f"penstock works in {way}"
     for note in pool.notes:
@@ -36,9 +36,9 @@ def probe_sessions(user: UserSession, pool: SessionPool) -> Iterator[tuple[str, 
 
 
 def probe_executors(spark: SparkSession) -> str:
-    """The Python of the executors, by a function that travels by value; `!` and a reason where it fails."""
+    """Probe the executors' Python with a function sent by value; `!` and a reason if it fails."""
 
-    # Travels by value: nothing of penstock may be referred to in here, for executors need not have it.
+    # Sent by value: it must not refer to penstock, which executors may not have.
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             told = [f"Python {platform.python_version()}, pyarrow {pa.__version__}"] * batch.num_rows
@@ -56,7 +56,7 @@ def probe_executors(spark: SparkSession) -> str:
 
 
 def probe_storage(root: str, spark: SparkSession, *, credentials: AwsCredentials | None = None) -> str:
-    """Write from either side and read from the other."""
+    """Write from driver and executors, and read from the other side."""
     files, base = fsspec.core.url_to_fs(root, **s3fs_options(root, credentials))
     try:
         files.makedirs(base, exist_ok=True)

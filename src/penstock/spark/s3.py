@@ -1,6 +1,6 @@
-"""One set of keys for S3, told to the two who open it: Python's file system and Hadoop's.
+"""S3 credentials for Python's file system and for Hadoop.
 
-Where nothing is set, both look for the keys of the machine: environment, profile, role.
+Without settings, both use the keys of the machine: environment, profile, role.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ S3_PRESET: Final = "s3"
 """The key of the preset table."""
 _SCHEMES: Final = frozenset(("s3", "s3a", "s3n"))
 _S3A_PACKAGE: Final = "org.apache.hadoop.fs.s3a"
-# Signatures name a region, also for stores that have none.
+# Signatures need a region, also for stores without regions.
 _DEFAULT_REGION: Final = "us-east-1"
 _ADDRESSING_STYLES: Final = {"path": "path", "vhost": "virtual", "virtual": "virtual"}
 
 
 def s3_bucket(location: str | None) -> str | None:
-    """The bucket of an address on S3; None for all others.
+    """Return the bucket of an S3 address; None for other addresses.
 
     >>> s3_bucket("s3://lake/raw"), s3_bucket("/lake/raw")
     ('lake', None)
@@ -32,7 +32,7 @@ def s3_bucket(location: str | None) -> str | None:
 
 
 def s3_needs(*locations: str | None) -> tuple[str, ...]:
-    """What a session must bring for these locations: the jars of S3, if one of them is there.
+    """Return the preset that a session needs for these locations: S3 if one of them is on S3.
 
     >>> s3_needs("/lake", "s3://packages/shop"), s3_needs("/lake")
     (('s3',), ())
@@ -41,9 +41,9 @@ def s3_needs(*locations: str | None) -> tuple[str, ...]:
 
 
 def s3fs_options(location: str, credentials: AwsCredentials | None) -> dict[str, Any]:
-    """How fsspec opens an address; nothing for addresses that are not on S3.
+    """Return fsspec's options for an address; empty if it is not on S3.
 
-    Plain texts, not secret ones: fsspec tells two file systems apart by what their options look like.
+    Plain texts instead of secret ones: fsspec caches file systems by the text of their options.
     """
     if s3_bucket(location) is None:
         return {}
@@ -67,7 +67,7 @@ def s3fs_options(location: str, credentials: AwsCredentials | None) -> dict[str,
 
 
 def s3a_conf(location: str | None, credentials: AwsCredentials | None) -> dict[str, str]:
-    """What Hadoop must be told to open the bucket of an address; other buckets do not hear of it."""
+    """Return Hadoop's settings for the bucket of an address; they do not affect other buckets."""
     bucket = s3_bucket(location)
     if bucket is None or credentials is None:
         return {}
@@ -76,7 +76,7 @@ def s3a_conf(location: str | None, credentials: AwsCredentials | None) -> dict[s
 
 
 def s3a_conf_for_all(locations: Iterable[str | None], credentials: AwsCredentials | None) -> dict[str, str]:
-    """What Hadoop must be told to open all of these."""
+    """Return Hadoop's settings for the buckets of all addresses."""
     return {key: value for place in locations for key, value in s3a_conf(place, credentials).items()}
 
 
@@ -102,7 +102,7 @@ def _credentials_conf(credentials: AwsCredentials) -> dict[str, str]:
 
 
 def _endpoint_conf(credentials: AwsCredentials) -> dict[str, str]:
-    """Where the store is. One with an address of its own is asked by path, as Python's client does it."""
+    """Return the settings of the endpoint; a custom one uses path-style access, as in Python."""
     endpoint, style = credentials.endpoint_url, _ADDRESSING_STYLES.get(credentials.s3_url_style or "")
     region = credentials.region_name or (_DEFAULT_REGION if endpoint else None)
     place = {"endpoint.region": region} if region else {}

@@ -1,4 +1,4 @@
-"""Code travels to the executors by value: they need have neither penstock nor the user's modules."""
+"""Serialization of code by value: executors need neither penstock nor the user's modules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _registry_lock = threading.Lock()
 
 
 def serialize_by_value(obj: Any, *modules: ModuleType) -> bytes:
-    """A thing as bytes, with everything of these modules that it needs, and of all that are not installed."""
+    """Serialize an object with all that it needs from these modules and from the user's modules."""
     buffer = io.BytesIO()
     with _pickled_by_value([*modules, *_user_modules()]):
         packer: Any = _Pickler
@@ -44,13 +44,13 @@ def serialize_by_value(obj: Any, *modules: ModuleType) -> bytes:
 
 
 def serialized_runner(task: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What `mapInArrow` is given: for each number in the first column it runs that part of a packed task.
+    """Return a function for `mapInArrow` that runs the part of a task with the number in the first column.
 
-    The task is compressed: nothing in it can be read where plans or their pieces are kept.
+    The task is compressed, so that nothing of it is readable in plans and where they are stored.
     """
     small = zlib.compress(task)
 
-    # Travels by value: nothing of penstock may be referred to in here.
+    # Sent by value: it must not refer to penstock.
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job = loads(zlib.decompress(small))
         for batch in batches:
@@ -61,9 +61,9 @@ def serialized_runner(task: bytes) -> Callable[[Iterable[pa.RecordBatch]], Itera
 
 
 def without_defaults(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy without defaults and annotations, which often name what only the driver has.
+    """Return a copy without defaults and annotations, which often refer to modules of the driver.
 
-    For those who pass every argument.
+    For callers that pass every argument.
     """
     if not inspect.isfunction(function):
         return function
@@ -76,7 +76,7 @@ def without_defaults(function: Callable[..., Any]) -> Callable[..., Any]:
 
 class _Pickler(CloudPickler):
     def reducer_override(self, obj: Any) -> Any:
-        """Defaults and annotations that only mean something to penstock mean nothing there."""
+        """Remove defaults and annotations that only penstock uses."""
         if isinstance(obj, (ConfigValue, SecretMark)):
             return type(None), ()
         whole: Any = super()
@@ -85,7 +85,7 @@ class _Pickler(CloudPickler):
 
 @contextmanager
 def _pickled_by_value(modules: Iterable[ModuleType]) -> Iterator[None]:
-    """The list of modules is one for the whole process: it is left as it was found."""
+    """Register modules for serialization by value within a block; the registry is global to the process."""
     with _registry_lock:
         before = _registry.list_registry_pickle_by_value()
         added = [module for module in modules if module.__name__ not in before and _register(module)]
@@ -104,7 +104,7 @@ def _register(module: ModuleType) -> bool:
 
 
 def _user_modules() -> list[ModuleType]:
-    """The user's own modules: files that stand neither among installed packages nor in Python itself."""
+    """Return the user's own modules: neither installed packages nor the standard library."""
     return [module for module in list(sys.modules.values()) if _is_user_module(module)]
 
 
@@ -118,7 +118,7 @@ def _is_user_module(module: ModuleType) -> bool:
 
 @cache
 def _is_installed(file: str) -> bool:
-    """Whether a file is of Python or of an installed package: links are followed once for each file."""
+    """Return whether a file belongs to Python or an installed package; links are resolved once per file."""
     path = Path(file).resolve()
     return bool(_PACKAGE_FOLDERS & set(path.parts)) or any(
         path.is_relative_to(home) for home in _python_homes()

@@ -1,4 +1,4 @@
-"""How a pipeline gets its session: the one given, the active one, or one built from settings."""
+"""The Spark session of a pipeline: passed by the user, active, or built from settings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOCAL_MASTER = "local[*]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserSession:
-    """The session that stands for the user, and what is known of it."""
+    """The user's session and its facts."""
 
     spark: SparkSession
     is_connect: bool
@@ -46,12 +46,12 @@ class UserSession:
 
     @property
     def is_local(self) -> bool:
-        """Whether driver and executors are this one machine."""
+        """Whether driver and executors are on this machine."""
         return not self.is_connect and self.master.startswith("local")
 
 
 def find_session(spark: SparkSession | None, settings: Settings, needs: Iterable[str]) -> UserSession:
-    """The session to work for; it is built only when none is given and the process has none."""
+    """Return the session of the user; build one only if none was passed and the process has none."""
     if spark is not None:
         return _user_session(spark, "given")
     present = existing_session(None)
@@ -61,7 +61,7 @@ def find_session(spark: SparkSession | None, settings: Settings, needs: Iterable
 
 
 def check_session(session: UserSession, needs: Iterable[str]) -> None:
-    """Refuse a session that lacks what only counts at its start, with the lines that mend it."""
+    """Raise an error if a session lacks start settings, with the lines to add."""
     for need in needs:
         if is_extension_missing(session.spark, need):
             conf = start_conf(session.spark.version, [need])
@@ -76,10 +76,10 @@ def check_session(session: UserSession, needs: Iterable[str]) -> None:
 
 
 def existing_session(spark: SparkSession | None) -> SparkSession | None:
-    """The session that is there already, if one is; none is built.
+    """Return the existing session, if any; build none.
 
-    Spark has an active session for each thread. A thread without one works for the session of the process:
-    a builder would give that one too, with its settings changed.
+    Spark has an active session per thread. A thread without one uses the session of the process: a builder
+    would return that session too, but change its settings.
     """
     if spark is not None:
         return spark
@@ -93,7 +93,7 @@ def existing_session(spark: SparkSession | None) -> SparkSession | None:
 
 
 def _is_running(classic: SparkSession) -> bool:
-    """Whether the Spark of a session was not stopped: a stopped context has no start time any more."""
+    """Return whether the session's Spark still runs: a stopped context has no start time."""
     try:
         return bool(classic.sparkContext.startTime)
     except AttributeError:
@@ -101,18 +101,18 @@ def _is_running(classic: SparkSession) -> bool:
 
 
 def check_format(spark: SparkSession, table_format: str) -> None:
-    """Refuse a session that cannot work with tables of a format."""
+    """Raise an error if a session cannot work with tables of a format."""
     check_session(_user_session(spark, "given"), [table_format])
 
 
 def is_extension_missing(spark: SparkSession, need: str) -> bool:
-    """Whether a session was started without the extension that goes with a need."""
+    """Return whether a session lacks the extension for a need."""
     extension = preset(spark.version, need).extension
     return bool(extension) and extension not in _extensions(spark).split(",")
 
 
 def target_master(spark: SparkSession | None, settings: Settings) -> str:
-    """Where Spark will run, without starting it."""
+    """Return the master that Spark will use, without starting it."""
     session = existing_session(spark)
     if session is not None:
         return _user_session(session, "given").master
@@ -120,20 +120,20 @@ def target_master(spark: SparkSession | None, settings: Settings) -> str:
 
 
 def is_remote(spark: SparkSession | None, settings: Settings) -> bool:
-    """Whether this machine is, or will be, a client of a Spark Connect server, without starting anything."""
+    """Return whether this machine is or will be a Spark Connect client, without starting anything."""
     session = existing_session(spark)
     return is_connect(session) if session is not None else bool(settings.spark("remote"))
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether a session is a client of a Spark Connect server."""
+    """Return whether a session is a Spark Connect client."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def missing_conf(conf: Mapping[str, str], spark: SparkSession) -> Mapping[str, str]:
-    """What a session has not been told, for a reader or a writer of its own to tell.
+    """Return the settings that a session lacks, to pass them as options of a reader or writer.
 
-    Nothing for a client of Spark Connect: its server writes plans down as they come, with all options.
+    Empty for a Spark Connect client, because the server logs plans with all options.
     """
     if not conf or is_connect(spark):
         return {}
@@ -146,7 +146,7 @@ def _extensions(spark: SparkSession) -> str:
 
 def _user_session(spark: SparkSession, origin: str) -> UserSession:
     connect = is_connect(spark)
-    # A Connect client sees the server's master, which says nothing about what this machine shares with it.
+    # A Connect client sees the server's master, which does not tell whether they share a disk.
     master = "a Spark Connect server" if connect else str(spark.conf.get("spark.master"))
     return UserSession(spark=spark, is_connect=connect, master=master, origin=origin)
 
@@ -156,7 +156,7 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     own = {str(key): str(value) for key, value in settings.section("spark", "conf").items()}
     if remote:
         builder = SparkSession.builder.remote(remote)
-        # A deprecated setting that is off by default: to set it is a warning to the user.
+        # A deprecated setting that is off by default: setting it warns the user.
         text_conf = {key: value for key, value in SQL_TEXT_CONF.items() if key != ESCAPED_LITERALS}
         for key, value in {**text_conf, **own}.items():
             builder = builder.config(key, value)
@@ -167,10 +167,10 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     master = settings.spark("master") or LOCAL_MASTER
     conf = {**SQL_TEXT_CONF, **start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
     if master.startswith("local"):
-        # Otherwise Spark leaves a folder `spark-warehouse` wherever it is started.
+        # Otherwise Spark creates a folder `spark-warehouse` in the working folder.
         warehouse = {"spark.sql.warehouse.dir": spark_path(str(home_folder() / "warehouse"))}
         conf = {**LOCAL_START_CONF, **_quiet_log_conf(), **warehouse, **conf}
-        # Workers of a local Spark are this Python, whatever `python3` is on the PATH; no conf says so.
+        # Workers of a local Spark use this Python, whatever `python3` is on the PATH; no conf sets it.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("penstock")
     for key, value in {**conf, **own}.items():
@@ -184,7 +184,7 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
 def _cache_jars_or_stop(
     spark: SparkSession, spark_version: str, needs: tuple[str, ...], user_jars: str
 ) -> None:
-    """Keep the jars that Spark has resolved; stop the session where one is not what it should be."""
+    """Verify and cache the jars that Spark resolved; stop the session if one is not verified."""
     try:
         cache_jars(spark_version, needs, spark.conf.get("spark.jars", "") or "", user_jars=user_jars)
     except JarNotVerified:
@@ -201,13 +201,13 @@ def _start(builder: SparkSession.Builder) -> SparkSession:
             reason=str(error).splitlines()[0] if str(error) else type(error).__name__,
             hint="read what Spark printed above; `penstock doctor` checks Java, Spark and jars one by one",
         ) from error
-    # A classic session puts a handler there, which breaks the connection to the JVM in the middle of a call.
+    # A classic session installs a handler that breaks the JVM connection in the middle of a call.
     if before is not None and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, before)
     return spark
 
 
 def _quiet_log_conf() -> dict[str, str]:
-    """Spark's greeting is fourteen lines of warnings; errors still show."""
+    """Suppress Spark's startup warnings; errors are still shown."""
     settings = files("penstock.spark").joinpath("log4j2.properties")
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{settings}"}

@@ -1,4 +1,4 @@
-"""Sessions of our own, so that the user's conf, views and catalog stay as they were."""
+"""A pool of separate sessions, so that the conf, views and catalog of the user are unchanged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ConfKey = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class PooledSession:
-    """A session, what it was told when it was made, and what it refused. Settings may be secret."""
+    """A session, its settings when created, and the settings that it refused. Settings may be secret."""
 
     spark: SparkSession
     key: ConfKey = field(repr=False)
@@ -40,7 +40,7 @@ class PooledSession:
 
 
 class SessionCache:
-    """Sessions that nobody works in; the one that waits longest goes first, and all go with their Spark."""
+    """Idle sessions by their settings; the oldest is reused first, all are dropped when their Spark stops."""
 
     def __init__(self, max_sessions: int = _MAX_SESSIONS) -> None:
         self._idle: deque[PooledSession] = deque(maxlen=max_sessions)
@@ -48,7 +48,7 @@ class SessionCache:
         self._lock = threading.Lock()
 
     def pop(self, key: ConfKey, *, app_id: str) -> PooledSession | None:
-        """One that was told the same, if there is one; `of` is the id of the Spark that runs."""
+        """Return an idle session with the same settings, if any; `of` is the id of the running Spark."""
         with self._lock:
             self._clear_if_new_app(app_id)
             found = next((one for one in reversed(self._idle) if one.key == key), None)
@@ -57,7 +57,7 @@ class SessionCache:
             return found
 
     def put(self, session: PooledSession, *, app_id: str) -> None:
-        """Let one wait, with the settings that it had when it was made."""
+        """Add an idle session with its settings when created."""
         now = session.spark.conf.getAll
         for name in now.keys() - session.conf.keys():
             session.spark.conf.unset(name)
@@ -69,7 +69,7 @@ class SessionCache:
             self._idle.append(session)
 
     def _clear_if_new_app(self, app_id: str) -> None:
-        """A process has one Spark at a time: sessions of an earlier one are of no use."""
+        """Drop the sessions of another Spark: a process has one at a time."""
         if self._app_id != app_id:
             self._idle.clear()
             self._app_id = app_id
@@ -79,7 +79,7 @@ SESSION_CACHE: Final = SessionCache()
 
 
 LOG = logger("penstock.spark")
-# Marks that the user's own jobs put on their commits must not be on ours, nor may these go to a branch.
+# Commits of penstock must not carry the user's commit metadata or go to the user's branch.
 _EXCLUDED_CONF_PREFIXES = (
     "spark.databricks.delta.write.",
     "spark.sql.iceberg.snapshot-property.",
@@ -88,7 +88,7 @@ _EXCLUDED_CONF_PREFIXES = (
 
 
 class SessionPool:
-    """Hands a session to one worker at a time, makes more as they are needed, and releases all at the end."""
+    """A pool of sessions: each is lent to one worker at a time, and all are closed at the end."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class SessionPool:
         conf: Mapping[str, str] | None = None,
         watch: SparkWatch | None = None,
     ) -> None:
-        """`conf` is what these sessions are told besides; it may hold secrets. `watch` sees what they do."""
+        """`conf` are additional settings of these sessions, possibly secret. `watch` tracks their jobs."""
         self._watch = watch
         self._user, self._needs, self._extra_conf = user, needs, conf or {}
         self._free: list[PooledSession] = []
@@ -107,7 +107,7 @@ class SessionPool:
 
     @contextmanager
     def session(self) -> Iterator[SparkSession]:
-        """A session for the length of the block; conf set in it stays in it."""
+        """Lend a session within a block; conf that the block sets is kept in the session."""
         with self._lock:
             own = self._free.pop() if self._free else self._acquire()
         try:
@@ -118,16 +118,16 @@ class SessionPool:
                 self._free.append(own)
 
     def interrupt(self) -> None:
-        """Stop whatever runs in sessions of our own; the user's session is left alone."""
+        """Cancel all jobs in the pool's sessions; not those in the user's session."""
         with self._lock:
             made = list(self._created)
         for spark in made:
             spark.interruptAll()
 
     def close(self) -> None:
-        """Release what was made.
+        """Close the sessions.
 
-        A clone on a server is held until released; classic sessions wait for the next run.
+        A clone on a server exists until it is released; classic sessions are kept for the next run.
         """
         with self._lock:
             for own in self._free:
@@ -155,13 +155,13 @@ class SessionPool:
         try:
             SESSION_CACHE.put(own, app_id=_app_id(self._user.spark))
         except (PySparkException, Py4JError, OSError) as error:
-            # Spark was stopped, or is gone: nobody will ask for this session.
+            # Spark was stopped or died: the session is not usable again.
             LOG.debug("a session is not kept: %s", error)
 
     def _configure(self, spark: SparkSession, key: ConfKey) -> PooledSession:
         conf = self._conf()
         if spark is self._user.spark:
-            # Settings that change the user's own SQL are the user's to make.
+            # Settings that affect the user's own SQL are not changed.
             conf = {name: value for name, value in conf.items() if name not in SQL_TEXT_CONF}
         refused = [(name, value) for name, value in conf.items() if not _try_set(spark, name, value)]
         _check_text_conf(spark)
@@ -171,8 +171,7 @@ class SessionPool:
     def _new_session(self) -> SparkSession:
         user = self._user.spark
         spark = user.newSession()
-        # A new session starts from the defaults: what the user set at run time (catalogs, fs.* keys) is
-        # copied.
+        # A new session starts with defaults: copy the user's runtime settings (catalogs, fs.* keys).
         theirs, fresh = user.conf.getAll, spark.conf.getAll
         for key, value in theirs.items():
             if fresh.get(key) != value and not key.startswith(_EXCLUDED_CONF_PREFIXES):
@@ -184,7 +183,7 @@ class SessionPool:
         if not hasattr(user, "cloneSession"):
             self._add_note("this Spark Connect client cannot clone sessions: penstock works in the given one")
             return user
-        # A session that has run nothing does not exist on the server yet, and cannot be cloned.
+        # A session without a request does not exist on the server yet and cannot be cloned.
         user.conf.get("spark.sql.session.timeZone")
         spark: SparkSession = user.cloneSession()
         _disable_close(spark)
@@ -212,7 +211,7 @@ def _app_id(spark: SparkSession) -> str:
 
 def _try_set(spark: SparkSession, key: str, value: str) -> bool:
     try:
-        # One of these is deprecated: Connect warns the user of each time that it is set.
+        # Connect warns at every use of a deprecated setting.
         if key not in SQL_TEXT_CONF or spark.conf.get(key) != value:
             spark.conf.set(key, value)
     except PySparkException:
@@ -224,16 +223,16 @@ def _check_text_conf(spark: SparkSession) -> None:
     try:
         check_text_conf(spark)
     except PySparkException as error:
-        # A platform that does not even show the settings.
+        # some platforms deny reading the settings
         raise SessionChangesText(setting=", ".join(SQL_TEXT_CONF), value=None) from error
 
 
 def _disable_close(spark: SparkSession) -> None:
-    """Keep Python from closing the client of a clone.
+    """Keep a reference to the client of a clone, so that it is not closed by garbage collection.
 
-    When a session is collected as garbage it shuts down a thread pool that all clients of the process share,
-    and waits for that. Garbage is collected anywhere, also in the middle of a call that the pool waits for:
-    then both wait for ever. The server is told by `_release`; the connection goes with the object.
+    Its finalizer shuts down a thread pool that all clients of the process share, and waits for it. Garbage
+    collection may run in a call that holds the pool, which would deadlock. `_release` ends the session on
+    the server; the connection is closed with the object.
     """
     connected: Any = spark
     connected.client.close = lambda: None

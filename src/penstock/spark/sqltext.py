@@ -1,4 +1,4 @@
-"""Check that a session reads SQL text as it is written."""
+"""Checks that a session does not substitute parts of SQL text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.spark.presets import SQL_TEXT_CONF
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# The part of a text that each setting changes.
+# The text that each setting affects.
 _AFFECTED_TEXT: Final = {
     "spark.sql.variable.substitute": "${",
     "spark.sql.parser.escapedStringLiterals": "\\",
@@ -23,11 +23,11 @@ class SessionConf(Protocol):
     """The settings of a session."""
 
     def get(self, key: str) -> str | None:
-        """The value of a setting, or Spark's default."""
+        """Return the value of a setting, or Spark's default."""
 
 
 class HasConf(Protocol):
-    """A session, as far as its settings go."""
+    """A session, as far as its settings are needed."""
 
     @property
     def conf(self) -> SessionConf:
@@ -35,18 +35,18 @@ class HasConf(Protocol):
 
 
 def check_text_conf(spark: HasConf) -> None:
-    """Refuse a session that changes SQL text before it reads it."""
+    """Raise an error if a session substitutes parts of SQL text."""
     _check_settings(spark, SQL_TEXT_CONF)
 
 
 def check_texts(texts: Iterable[str], *, spark: HasConf) -> None:
-    """Refuse a session that changes one of these texts; settings that change none of them do not matter."""
+    """Raise an error if a session would change one of these texts; other settings do not matter."""
     whole = "\n".join(texts)
     _check_settings(spark, (name for name, part in _AFFECTED_TEXT.items() if part in whole))
 
 
 def check_table_name(name: str, *, spark: HasConf) -> None:
-    """Refuse a session that replaces a part of this quoted table name."""
+    """Raise an error if a session would change this quoted table name."""
     _check_settings(spark, [_SUBSTITUTION] if _AFFECTED_TEXT[_SUBSTITUTION] in name else ())
 
 

@@ -1,7 +1,6 @@
-"""What went wrong with a store or a catalog, told by the errors of Spark: may it pass, or is it refused.
+"""Classification of storage and catalog errors in the text of Spark errors: transient or denied.
 
-Classic sessions and Connect have other classes for the same error of Hadoop's; both have its name in their
-text.
+Classic sessions and Connect have different classes for the same Hadoop error; the text of both has its name.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.errors import PenstockError
 
 _NO_S3A: Final = re.compile(r'S3AFileSystem not found|No FileSystem for scheme "?s3a?"?')
-# In the words of S3A and of the client that it uses. Local files can be denied as well: not at s3a addresses.
+# Texts of S3A and its client. Access to local files can be denied as well, but not at s3a addresses.
 _ACCESS_DENIED: Final = re.compile(
     r"(?P<what>AccessDeniedException: (?=s3a://)|UnknownStoreException: |NoAuthWithAWSException: |"
     r"NoAwsCredentialsException: |AWSRedirectException: |AWSBadRequestException: |"
@@ -38,14 +37,14 @@ _TRANSIENT: Final = re.compile(
     r"(?:AWSBadRequest|S3)Exception: (?=[^\n]*RequestTimeout))"
     r"(?P<why>[^\n]*)"
 )
-# In the words of Iceberg: its catalog in a database, or behind REST, could not be asked. No addresses.
+# Texts of Iceberg: its catalog in a database or behind REST is unavailable. No addresses.
 _CATALOG_UNAVAILABLE: Final = re.compile(
     r"UncheckedSQLException: (?P<what>Failed to connect)|"
     r"(?P<rest>(?:RESTException|ServiceUnavailableException|ServiceFailureException): [^\n]*)"
 )
 _NO_DRIVER: Final = "No suitable driver found"
 _CAUSE: Final = re.compile(r"Caused by: [\w.]*(?:SQL\w*Exception|ConnectException): (?P<why>[^\n]*)")
-# In the words of the JVM and of Hadoop, on the disks of the driver or of an executor.
+# Texts of the JVM and Hadoop about disks of the driver or an executor.
 _DISK_FULL: Final = re.compile(
     r"No space left on device|Disk quota exceeded|No space available in any of the local directories"
 )
@@ -54,7 +53,7 @@ _DISK_FULL_PATH: Final = re.compile(
     r"|while writing rows to (?P<folder>\S+?)\.?(?=\s|$)"
 )
 _UNKNOWN_DISK: Final = "files of Spark, on the disk of the packages, of the tables or of spark.local.dir"
-# Files of a package by their address, in the words of Spark.
+# Files of a package by address, in texts of Spark.
 _MISSING_FILE: Final = re.compile(
     r"(?:\[PATH_NOT_FOUND\] Path does not exist: |FILE_NOT_EXIST\][^\n]*?reading file |"
     r"FileNotFoundException: File )(?P<path>\S+?/packages/[^/\s]+/data/[^\s]*?)\.?(?=\s|$)"
@@ -65,7 +64,7 @@ _MAX_REASON_LENGTH: Final = 300
 
 
 def as_storage_error(error: BaseException) -> PenstockError | None:
-    """An error of ours for one that a store or a catalog is the cause of; None for all others.
+    """Return the `PenstockError` for an error caused by a store or catalog; None for other errors.
 
     >>> told = "java.nio.file.AccessDeniedException: s3a://lake/demo: Forbidden (Status Code: 403)"
     >>> type(as_storage_error(RuntimeError(told))).__name__

@@ -1,7 +1,6 @@
-"""What Spark does for a step: the stages that are under way, and how many jobs there were.
+"""Tracking of Spark's work per step: running stages and the number of jobs.
 
-All of it is asked of Spark beside its work, and no job is started for it. Whatever Spark does not tell is not
-known, and stops nothing.
+Uses Spark's status API and starts no jobs. Errors of that API are ignored, and missing facts are None.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
 
 _GROUP_PROPERTY: Final = "spark.jobGroup.id"
 _CANCEL_DELAYS: Final = (0.5, 1, 2, 4, 8, 16, 32)
-"""Seconds between the times that the jobs of an interrupted run are cancelled."""
+"""Seconds between cancellations of the jobs of an interrupted run."""
 
 
 class SparkWatch:
-    """Watches the sessions that are lent in one run, step by step.
+    """Tracks the work in the sessions of one run, step by step.
 
-    `tell` hears of the stages that are under way; without it nobody asks for them. On a classic session jobs
-    are told apart by the group of the thread that starts them. A client of Connect hears of stages only.
+    `tell` receives the running stages; without it they are not read. On a classic session jobs are attributed
+    by the job group of the calling thread. A Connect client reports stages only.
     """
 
     def __init__(
@@ -49,16 +48,16 @@ class SparkWatch:
         self._poller: threading.Thread | None = None
 
     def begin(self, step: str) -> None:
-        """Sessions that are lent from now on work for this step."""
+        """Attribute sessions that are lent from now on to this step."""
         self._step = step
 
     def job_count(self, step: str) -> int | None:
-        """The jobs of Spark that a step has started; None where Spark does not tell."""
+        """Return the number of Spark jobs of a step; None if Spark does not report it."""
         return None if step in self._uncounted_steps else len(self._jobs.get(step, ()))
 
     @contextmanager
     def track(self, spark: SparkSession) -> Iterator[None]:
-        """Watch what this thread does with a session in a block."""
+        """Track the jobs that this thread starts with a session in a block."""
         step = self._step
         if is_connect(spark):
             self._uncounted_steps.add(step)
@@ -69,10 +68,10 @@ class SparkWatch:
                 yield
 
     def interrupt(self) -> None:
-        """Cancel the jobs of the run, also those in the session of the user; other jobs of it go on.
+        """Cancel the jobs of the run, also those in the user's session; other jobs of it continue.
 
-        A call that was interrupted while Spark planned it submits its job afterwards, so they are cancelled
-        again for a minute, in a thread of its own. The groups belong to this run alone.
+        A call that was interrupted while Spark planned submits its job afterwards, so cancellation is repeated
+        for a minute in a separate thread. The groups belong to this run alone.
         """
         with self._lock:
             groups = list(self._own_groups.values())
@@ -84,7 +83,7 @@ class SparkWatch:
             ).start()
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop tracking."""
         self._stopped.set()
 
     @contextmanager
@@ -102,14 +101,14 @@ class SparkWatch:
         try:
             yield
         finally:
-            with suppress(Exception):  # a JVM that is gone has told its own error
+            with suppress(Exception):  # a JVM that died has already raised its own error
                 self._jobs.setdefault(step, set()).update(group.jobs())
                 group.leave()
 
     def _enter_group(self, spark: Any, step: str) -> _JobGroup | None:
         try:
             return _JobGroup.enter(spark.sparkContext, f"penstock-{self._run_id}-{step}")
-        except Exception:  # a platform may refuse all of it, by errors of its own
+        except Exception:  # platforms may refuse all of it with various errors
             return None
 
     @contextmanager
@@ -117,7 +116,7 @@ class SparkWatch:
         if self._on_stages is None:
             yield
             return
-        # One for each time: a session that is lent twice at once must not lose the other's.
+        # One per call: a session that is lent twice at once must keep both.
         handler = partial(self._on_connect_progress)
         with suppress(Exception):  # as above
             spark.registerProgressHandler(handler)
@@ -130,7 +129,7 @@ class SparkWatch:
     def _on_connect_progress(
         self, *, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool
     ) -> None:
-        """What a client of Spark Connect is told of an operation."""
+        """Receive the progress of an operation from the Spark Connect client."""
         del inflight_tasks
         with self._lock:
             self._operations[operation_id] = tuple(_connect_stages(stages or ()))
@@ -138,7 +137,7 @@ class SparkWatch:
                 del self._operations[operation_id]
             every = [stage for found in self._operations.values() for stage in found]
         if self._on_stages is not None:
-            with suppress(Exception):  # the work that goes on is not to blame for who looks at it
+            with suppress(Exception):  # an error of the observer must not fail the operation
                 self._on_stages(every)
 
     def _start_polling(self, tracker: Any) -> None:
@@ -155,13 +154,13 @@ class SparkWatch:
                 groups = dict(self._groups)
             try:
                 on_stages(active_stages(tracker, groups) if groups else ())
-            except Exception:  # as above; nobody needs it
+            except Exception:  # as above; it is optional
                 return
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _JobGroup:
-    """The group that the jobs of a thread have: the user's where there is one, else one of ours."""
+    """Return the job group of a thread: the user's if set, otherwise a new one."""
 
     context: Any
     tracker: Any
@@ -180,7 +179,7 @@ class _JobGroup:
         )
 
     def jobs(self) -> set[int]:
-        """Those that have come since."""
+        """Return the jobs that have started since."""
         return set(self.tracker.getJobIdsForGroup(self.name)) - self.jobs_before
 
     def cancel(self) -> None:
@@ -194,13 +193,13 @@ class _JobGroup:
 def _repeat_cancel(groups: Sequence[_JobGroup]) -> None:
     for seconds in _CANCEL_DELAYS:
         time.sleep(seconds)
-        with suppress(Exception):  # a session that was stopped has no jobs any more
+        with suppress(Exception):  # a stopped session has no jobs
             for group in groups:
                 group.cancel()
 
 
 def active_stages(tracker: Any, groups: Mapping[str, frozenset[int]]) -> list[SparkStage]:
-    """The stages that run for jobs of these groups; jobs that were there before are somebody else's."""
+    """Return the running stages of these job groups; earlier jobs in them are not ours."""
     active = set(tracker.getActiveJobsIds())
     ours = {job for group, before in groups.items() for job in set(tracker.getJobIdsForGroup(group)) - before}
     jobs = [tracker.getJobInfo(job) for job in sorted(ours & active)]
