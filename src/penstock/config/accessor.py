@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class _Accessor:
-    """Reads a setting by its exact dotted path, afresh each time: no section is dropped."""
+    """Reads a setting by its exact dotted path at every access; no section is dropped."""
 
     _kind: SettingsKind
     value: Any
@@ -35,21 +35,21 @@ class _Accessor:
         return next(iter(filled.values.values()))
 
     def get(self, path: str, expected_type: Any = None) -> Any:
-        """The setting at `path` as a value of the type, or None where it is not set.
+        """Return the setting at `path` as a value of the type, or None if it is not set.
 
-        Without a type a text that looks like a number, a switch, a list or an object is taken for one.
+        Without a type, a text that looks like a number, bool, list or object is converted.
         """
         return next(iter(self._resolve(path, expected_type, required=False).values.values()), None)
 
     def __setitem__(self, path: str, value: Any) -> None:
-        """Set a value for this process. Environment variables still win over it."""
+        """Set a value for this process. Environment variables win over it."""
         write_value(self._kind, path, as_secret(value) if self._kind == "secrets" else value)
 
     def __contains__(self, path: str) -> bool:
         return bool(self._resolve(path, None, required=False).values)
 
     def register_provider(self, provider: ConfigProvider) -> None:
-        """Ask this provider too, after the environment and the files, from now on and in this process."""
+        """Add a provider for this process, after the environment and the files."""
         register_provider(provider)
 
     def explain(
@@ -59,7 +59,7 @@ class _Accessor:
         sections: tuple[str, ...] = (),
         pipeline_name: str | None = None,
     ) -> Explanation:
-        """Where the value of a dotted path, a spec or a function's arguments comes from; print the answer."""
+        """Explain where a dotted path, a spec or a function's arguments get values; print the result."""
         return explain(what, sections=sections, pipeline_name=pipeline_name)
 
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ class _Accessor:
 class ConfigAccessor(_Accessor):
     """`penstock.config`: settings of every provider, by dotted path.
 
-    `penstock.config.value` as the default of an argument has the argument looked for when it is not passed.
+    `penstock.config.value` as the default of an argument makes it configurable.
 
     >>> import os; os.environ["SOURCES__HUB__PAGES"] = "3"
     >>> ConfigAccessor()["sources.hub.pages"], ConfigAccessor().get("sources.hub.pages", str)
@@ -106,7 +106,7 @@ class ConfigAccessor(_Accessor):
 class SecretsAccessor(_Accessor):
     """`penstock.secrets`: secrets by dotted path, from the providers that may hold them.
 
-    `penstock.secrets.value` as the default of an argument makes it a secret that is looked for.
+    `penstock.secrets.value` as the default of an argument makes it a configurable secret.
 
     >>> import os; os.environ["SOURCES__HUB__TOKEN"] = "hunter2"
     >>> SecretsAccessor()["sources.hub.token"]

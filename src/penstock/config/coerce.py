@@ -1,4 +1,4 @@
-"""Texts and values from files become values of the annotated type."""
+"""Conversion of texts and values from files to the annotated types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADAPTER_CONFIG = ConfigDict(
 
 
 def coerce_value(value: Any, hint: Any) -> Any:
-    """`value` as `hint` wants it, or a ValueError. Lists, objects and the like may be given as JSON text.
+    """Return `value` as `hint`, or raise ValueError. Lists and objects may be JSON text.
 
     >>> coerce_value("5", int), coerce_value("yes", bool), coerce_value('["a"]', list[str])
     (5, True, ['a'])
@@ -39,7 +39,7 @@ def coerce_value(value: Any, hint: Any) -> Any:
 
 
 def infer_value(value: Any) -> Any:
-    """A text as what it looks like: a switch, a number, a list or an object; texts stay texts.
+    """Return a text as a bool, number, list or object if it looks like one; otherwise unchanged.
 
     >>> [infer_value(text) for text in ("true", "5", "5.5", "[1]", "yes", "2024-01-01")]
     [True, 5, 5.5, [1], 'yes', '2024-01-01']
@@ -59,7 +59,7 @@ def infer_value(value: Any) -> Any:
 
 
 def validation_message(error: ValidationError) -> str:
-    """What pydantic has to say, without the value."""
+    """Return the message of pydantic without the value."""
     said = [
         f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if one["loc"] else one["msg"]
         for one in error.errors(include_url=False, include_context=False, include_input=False)
@@ -83,7 +83,7 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 def _new_adapter(hint: Any) -> TypeAdapter[Any]:
     try:
         return TypeAdapter(hint, config=ADAPTER_CONFIG)
-    except PydanticUserError:  # a model has settings of its own
+    except PydanticUserError:  # a model has its own config
         return TypeAdapter(hint)
 
 

@@ -1,4 +1,4 @@
-"""Credentials that many sources and destinations share."""
+"""Credentials that several sources and destinations use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.config.secret import SecretText, TSecretStrValue, as_secret
 from penstock.config.specs import CredentialsConfiguration, configspec
 from penstock.redaction import MASK, is_secret_name
 
-# The password ends at the last `@` before the query, and may hold slashes: people forget to quote both.
+# The password ends at the last `@` before the query, and may contain slashes: both are often unquoted.
 _URL: Final = re.compile(
     r"(?P<drivername>[\w+.-]+)://"
     r"(?:(?P<username>[^:/@]*)(?::(?P<password>[^?]*))?@)?"
@@ -41,7 +41,7 @@ class ConnectionStringCredentials(CredentialsConfiguration):
     query: dict[str, Any] = Field(default_factory=dict)
 
     def __init__(self, connection_string: Any = None, /, **fields: Any) -> None:
-        """Made from a URL, from fields, or from both: fields win."""
+        """Create credentials from a URL, from fields, or from both; fields win."""
         super().__init__(connection_string, **fields)
 
     @field_validator("query")
@@ -54,7 +54,7 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         return {key: MASK if is_secret_name(key) else value for key, value in query.items()}
 
     def parse_native_representation(self, native_value: Any) -> None:
-        """Take a URL apart, given as text or as an object of SQLAlchemy."""
+        """Parse a URL, given as text or as an SQLAlchemy object."""
         render = getattr(native_value, "render_as_string", None)
         text = render(hide_password=False) if render else native_value
         parts = _URL.fullmatch(text) if isinstance(text, str) else None
@@ -72,17 +72,17 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         self.query = {key: values[0] if len(values) == 1 else values for key, values in query.items()}
 
     def to_url(self) -> SecretText:
-        """The whole URL, with the password in it."""
+        """Return the complete URL, including the password."""
         password = None if self.password is None else quote(self.password, safe="")
         query = f"?{urlencode(self.query, doseq=True)}" if self.query else ""
         return SecretText(self._render_url(password) + query)
 
     def to_native_representation(self) -> SecretText:
-        """The same as `to_url`."""
+        """Return `to_url()`."""
         return self.to_url()
 
     def __str__(self) -> str:
-        """The URL without the password and without the query, which may hold secrets too."""
+        """Return the URL without password and query, which may contain secrets."""
         return self._render_url(None if self.password is None else "***")
 
     def _render_url(self, password: str | None) -> str:
@@ -94,7 +94,7 @@ class ConnectionStringCredentials(CredentialsConfiguration):
 
 
 def _is_password_cut(parts: re.Match[str]) -> bool:
-    """Whether a question mark in the password was taken for the beginning of the query."""
+    """Return whether the query starts with a question mark of the password."""
     query = parts["query"] or ""
     no_login = not parts["username"] and not parts["database"]
     nowhere = not parts["host"] and not parts["ipv6"]
@@ -103,7 +103,7 @@ def _is_password_cut(parts: re.Match[str]) -> bool:
 
 @configspec
 class AwsCredentials(CredentialsConfiguration):
-    """Keys for S3 and what speaks its protocol. Without keys the machine's own are used.
+    """Keys for S3 and compatible stores. Without keys, those of the machine are used.
 
     >>> AwsCredentials(aws_access_key_id="AKEXAMPLE", aws_secret_access_key="hush", region_name="eu-west-1")
     AwsCredentials(aws_access_key_id=***, aws_secret_access_key=***, region_name='eu-west-1')
@@ -117,7 +117,7 @@ class AwsCredentials(CredentialsConfiguration):
     endpoint_url: str | None = None
     s3_url_style: str | None = None
     conditional_writes: bool | None = None
-    """Whether a server that is not Amazon's checks `If-None-Match` in one step."""
+    """Whether a server other than Amazon's implements `If-None-Match` atomically."""
 
     @model_validator(mode="after")
     def _require_both_keys(self) -> Self:
@@ -126,7 +126,7 @@ class AwsCredentials(CredentialsConfiguration):
         return self
 
     def to_session_credentials(self) -> dict[str, str | None]:
-        """The keys as a session of boto3 takes them."""
+        """Return the keys as arguments of a boto3 session."""
         return {
             "aws_access_key_id": self.aws_access_key_id,
             "aws_secret_access_key": self.aws_secret_access_key,
@@ -134,9 +134,9 @@ class AwsCredentials(CredentialsConfiguration):
         }
 
     def to_native_representation(self) -> dict[str, Any]:
-        """All fields that have a value."""
+        """Return all fields with values."""
         return {name: value for name, value in self if value is not None}
 
     def __repr_args__(self) -> Any:
-        """Only what is set: most of it is not."""
+        """Show only fields with values, because most have none."""
         return ((name, value) for name, value in super().__repr_args__() if value is not None)

@@ -1,4 +1,4 @@
-"""Where penstock keeps its own files on this machine."""
+"""The folders of penstock on this machine."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ SETTINGS_FILES = ("secrets.toml", "config.toml")
 
 
 def home_folder() -> Path:
-    """`~/.penstock`, or what `PENSTOCK_HOME` says."""
+    """Return `PENSTOCK_HOME`, by default `~/.penstock`."""
     return Path(os.environ.get("PENSTOCK_HOME") or Path.home() / ".penstock")
 
 
 def pipelines_folder() -> Path:
-    """The folder of the pipelines' working folders."""
+    """Return the folder of the pipelines' working folders."""
     return home_folder() / "pipelines"
 
 
 def jars_folder() -> Path:
-    """The folder in which jars resolved once are kept for the next start."""
+    """Return the folder that caches resolved jars."""
     return home_folder() / "jars"
 
 
 def settings_folder(project: Path | None = None) -> Path:
-    """`.penstock` of the project; `.dlt` where only that one exists.
+    """Return `.penstock` of the project; `.dlt` if only that exists.
 
-    The project is the folder one stands in, or what `PENSTOCK_PROJECT_DIR` says.
+    The project is `PENSTOCK_PROJECT_DIR`, by default the current folder.
     """
     root = project or Path(os.environ.get("PENSTOCK_PROJECT_DIR") or Path.cwd())
     own, other = root / ".penstock", root / ".dlt"
@@ -34,10 +34,10 @@ def settings_folder(project: Path | None = None) -> Path:
 
 
 def settings_folders(project: Path | None = None) -> tuple[Path, ...]:
-    """The folders with settings, the most general first: the home folder, then the project.
+    """Return the folders with settings, most general first: the home folder, then the project.
 
-    The folder in the home folder also holds working folders, so its files count, not its being there: where
-    it has none, `~/.dlt` is read.
+    The home folder also contains working folders, so it counts only if it has settings files; otherwise
+    `~/.dlt` is read.
     """
     home, other = home_folder(), Path.home() / ".dlt"
     if not os.environ.get("PENSTOCK_HOME") and not any((home / name).is_file() for name in SETTINGS_FILES):

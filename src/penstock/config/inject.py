@@ -1,4 +1,4 @@
-"""Arguments of decorated functions become values at the edge: nothing inside is decorated."""
+"""Arguments of decorated functions from configuration."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def with_config(
 ) -> Any:
     """Fill the arguments of a function from configuration when it is called.
 
-    What the caller passes wins. Otherwise arguments whose default is `penstock.config.value` or
-    `penstock.secrets.value` must be found, and ordinary defaults are overridden by what is found. Without
-    `sections` those of the scope count. The pipeline is that of the scope.
+    Passed arguments win. Arguments with the default `penstock.config.value` or `penstock.secrets.value` are
+    required, other defaults are overridden by configuration. Without `sections`, sections and pipeline are
+    those of the scope.
 
     >>> import os; os.environ["SOURCES__HUB__PAGES"] = "3"
     >>> @with_config(sections=("sources", "hub"))
@@ -86,7 +86,7 @@ def with_config(
 
 
 def get_fun_spec(function: Callable[..., Any]) -> FunctionSpec | None:
-    """What a function that `with_config` made takes from configuration; None for other functions."""
+    """Return the spec of a function that `with_config` decorated; None for other functions."""
     found = getattr(function, FUNCTION_SPEC_ATTRIBUTE, None)
     return found if isinstance(found, FunctionSpec) else None
 
@@ -99,15 +99,15 @@ def resolve_arguments(
     sections: tuple[str, ...] = (),
     pipeline_name: str | None = None,
 ) -> dict[str, Any]:
-    """The arguments to add to those that are given, by name: what was found, and None for what is optional.
+    """Return the arguments to add to the passed ones: configured values, and None for optional ones.
 
-    Given values stay as they are, except that credentials given as a text or an object become what the
-    argument is annotated with. The name of the pipeline is that of the scope where none is passed.
+    Passed values are unchanged, except that credentials given as text or object become the annotated type.
+    Without `pipeline_name`, the pipeline of the scope is used.
     """
     said = {name: value for name, value in arguments.items() if not isinstance(value, ConfigValue)}
     _reject_none(spec, said)
     for one in spec.fields:
-        # A secret that the caller passes is one as well: it must not show in errors and logs.
+        # A passed secret is a secret too and must be masked in errors and logs.
         value = said.get(one.name)
         if one.secret and isinstance(value, str):
             remember_secret(value)

@@ -1,4 +1,4 @@
-"""The order in which places are looked at."""
+"""Lookups of settings: the order of places, and the first value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigLocation:
-    """One place that was looked at: a provider and the name of the value there."""
+    """A place of a lookup: a provider and the full key of the value."""
 
     provider: str
     key: str
@@ -31,7 +31,7 @@ class ConfigLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookupResult:
-    """Where a value was looked for, and what was found."""
+    """The places of a lookup, and the value that was found."""
 
     tried_locations: tuple[ConfigLocation, ...] = ()
     location: ConfigLocation | None = None
@@ -40,7 +40,7 @@ class LookupResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sections:
-    """The sections of a lookup: asked for, and added by specs. `fixed` and `kept` are never dropped."""
+    """The sections of a lookup: requested, and added by specs. `prefix` and `suffix` are never dropped."""
 
     prefix: tuple[str, ...] = ()
     requested: tuple[str, ...] = ()
@@ -48,15 +48,15 @@ class Sections:
     suffix: tuple[str, ...] = ()
 
     def nested(self, name: str) -> Sections:
-        """The sections of a spec that is the field `name` of another one; `_name` adds none."""
+        """Return the sections of a spec in the field `name` of another spec; `_name` adds none."""
         if name.startswith("_"):
             return self
         return replace(self, added=(*self.added, *self.suffix), suffix=(name,))
 
     def candidates(self) -> Iterator[tuple[str, ...]]:
-        """All sections first, then with fewer and fewer, dropped from the right.
+        """Yield all sections first, then fewer and fewer, dropped from the right.
 
-        Third comes the short form of a source: its name without the section (module) it is in.
+        The third is the short form of a source: its name without its section (module).
 
         >>> for sections in Sections(requested=("sources", "hub", "github")).candidates():
         ...     print(".".join(sections))
@@ -79,7 +79,7 @@ class Sections:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationValue:
-    """What one place holds: a value or None. `misplaced` is a secret where secrets must not be."""
+    """The value at one place, or None. `misplaced` is a secret in a provider that is not for secrets."""
 
     location: ConfigLocation
     value: Any = field(default=None, repr=False)
@@ -88,9 +88,10 @@ class LocationValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """One value to look for. Without `tables` a whole section is no value.
+    """The lookup of one value. Without `accepts_tables`, a whole section is not a value.
 
-    `whole` looks for one value in place of many fields. A section ends that search: the fields are in there.
+    With `is_single_value`, one value for many fields is searched; a section ends that search, because it has
+    the fields.
     """
 
     key: str
@@ -102,9 +103,9 @@ class Lookup:
     is_single_value: bool = False
 
     def iter_locations(self, providers: Sequence[ConfigProvider]) -> Iterator[LocationValue]:
-        """Every place in its order. One that must not hold secrets is only shown where it holds this one.
+        """Yield every place in order. A provider that is not for secrets appears only if it has this one.
 
-        With the pipeline's name as the first section every provider is asked, then all again without it.
+        Every provider is queried with the pipeline name as the first section, then again without it.
         """
         for first in (self.pipeline_name, None) if self.pipeline_name else (None,):
             for provider in providers:
@@ -118,7 +119,7 @@ class Lookup:
                         yield LocationValue(location=place, misplaced=True)
 
     def find(self, providers: Sequence[ConfigProvider]) -> LookupResult:
-        """The value at the first place that has one."""
+        """Return the value at the first place that has one."""
         tried: list[ConfigLocation] = []
         for seen in self.iter_locations(providers):
             if seen.misplaced:
@@ -132,14 +133,14 @@ class Lookup:
         return LookupResult(tried_locations=tuple(tried))
 
     def is_secret_at(self, location: ConfigLocation, providers: Sequence[ConfigProvider]) -> bool:
-        """Whether a value that was found there is a secret, by its type, by its name or by who keeps it."""
+        """Return whether a value found there is secret by its type, its name or its provider."""
         vaults = {
             one.name for one in providers if one.supports_secrets and not isinstance(one, EnvironmentProvider)
         }
         return self.secret or is_secret_name(self.key) or location.provider in vaults
 
     def _record(self, location_value: LocationValue, providers: Sequence[ConfigProvider]) -> None:
-        """Tell who takes note of settings, in the scope of a run, but no secret and nothing beside one."""
+        """Record the setting in the scope's record, unless it is secret or from a provider of secrets."""
         resolved, place = scope().resolved, location_value.location
         if resolved is None or is_secret_name(place.key) or self.is_secret_at(place, providers):
             return

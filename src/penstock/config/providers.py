@@ -1,4 +1,4 @@
-"""Who can be asked for a value: the environment, the files, and what others plug in."""
+"""Providers of settings: the environment, files, and plug-ins."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from penstock.errors import ConfigProviderFailed, PenstockError
 if TYPE_CHECKING:
     from pathlib import Path
 
-# A bare variable of this name is the machine's, whatever an argument of the same name hopes for.
+# A bare variable of this name belongs to the machine, even if an argument has the same name.
 MACHINE_VARIABLES = frozenset(
     ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "LANG", "TERM", "HOSTNAME", "TMPDIR", "TZ")
 )
 
 
 class ConfigProvider(ABC):
-    """Answers one question: is there a value for this key in these sections?
+    """Returns the value of a key in sections.
 
-    Write your own, and register it with `penstock.config.register_provider`, or by an entry point in the
-    group `penstock.config_providers` that names the class or a function without arguments.
+    Register a subclass with `penstock.config.register_provider`, or by an entry point in the group
+    `penstock.config_providers` that names the class or a function without arguments.
     """
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What people know the provider by, for messages."""
+        """The name of the provider in messages."""
 
     @property
     def supports_secrets(self) -> bool:
-        """Whether secrets may be kept here."""
+        """Whether the provider may hold secrets."""
         return True
 
     @property
     def supports_sections(self) -> bool:
-        """Whether keys stand in sections here; a provider without is asked for the bare key only."""
+        """Whether keys are in sections; otherwise the provider is queried for the bare key only."""
         return True
 
     @abstractmethod
     def get_value(
         self, key: str, hint: Any, pipeline_name: str | None, *sections: str
     ) -> tuple[Any | None, str]:
-        """The value or None, and the full name it was looked for by."""
+        """Return the value or None, and the full name of the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentProvider(ConfigProvider):
     """Environment variables: sections and key joined by two underscores, in capitals.
 
-    A secret may also be a file in the folder `files`, as orchestrators of containers mount them: its name in
-    small letters, with a dash for each underscore. At one place the file wins.
+    A secret may also be a file in `secrets_folder`, as container orchestrators mount them: its name in lower
+    case, with a dash for each underscore. The file wins over the variable.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -68,7 +68,7 @@ class EnvironmentProvider(ConfigProvider):
     def get_value(
         self, key: str, hint: Any, pipeline_name: str | None, *sections: str
     ) -> tuple[Any | None, str]:
-        """The variable's text."""
+        """Return the text of the variable."""
         full = "__".join(part for part in (pipeline_name, *sections, key) if part).upper()
         if self.secrets_folder is not None and is_secret(hint):
             with suppress(OSError, UnicodeDecodeError):
@@ -92,7 +92,7 @@ class DocumentProvider(ConfigProvider):
 
     @property
     def supports_secrets(self) -> bool:
-        """Whether the file is one for secrets."""
+        """Whether the file is for secrets."""
         return self.holds_secrets
 
     def get_value(
@@ -102,7 +102,7 @@ class DocumentProvider(ConfigProvider):
         pipeline_name: str | None,
         *sections: str,
     ) -> tuple[Any | None, str]:
-        """The value at the path, whatever its type."""
+        """Return the value at the path, whatever its type."""
         path = [part for part in (pipeline_name, *sections, key) if part]
         found: Any = self.tree
         for part in path:
@@ -113,7 +113,7 @@ class DocumentProvider(ConfigProvider):
 
 
 class CustomLoaderDocProvider(ConfigProvider):
-    """A provider over any tree of sections that a function loads: once, when it is first asked.
+    """A provider for a tree of sections that a function loads once, at the first query.
 
     >>> vault = CustomLoaderDocProvider("vault", lambda: {"sources": {"token": "t"}})
     >>> vault.get_value("token", str, None, "sources")
@@ -128,18 +128,18 @@ class CustomLoaderDocProvider(ConfigProvider):
 
     @property
     def name(self) -> str:
-        """As given."""
+        """The name that was passed."""
         return self._name
 
     @property
     def supports_secrets(self) -> bool:
-        """As given."""
+        """The value that was passed."""
         return self._supports_secrets
 
     def get_value(
         self, key: str, hint: Any, pipeline_name: str | None, *sections: str
     ) -> tuple[Any | None, str]:
-        """The value at the path of the loaded tree."""
+        """Return the value at the path of the loaded tree."""
         if self._document is None:
             self._document = DocumentProvider(title=self._name, tree=self._loader())
         return self._document.get_value(key, hint, pipeline_name, *sections)
@@ -148,7 +148,7 @@ class CustomLoaderDocProvider(ConfigProvider):
 def query_provider(
     provider: ConfigProvider, key: str, hint: Any, pipeline_name: str | None, *sections: str
 ) -> tuple[Any | None, str]:
-    """Ask a provider; whatever it raises is told as its failure, because going on would hide a value."""
+    """Query a provider; any error becomes `ConfigProviderFailed`, because a value could be missed."""
     try:
         return provider.get_value(key, hint, pipeline_name, *sections)
     except PenstockError:

@@ -1,4 +1,4 @@
-"""What a function takes from configuration, read off its signature."""
+"""Markers for configured arguments, and the configured arguments of a function."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class ConfigValue:
 
 
 config_value: Final[Any] = ConfigValue("config")
-"""`def github(org: str = config_value)`: the argument is looked for in every provider."""
+"""`def github(org: str = config_value)`: the argument is looked up in every provider."""
 
 secrets_value: Final[Any] = ConfigValue("secrets")
-"""`def github(token: str = secrets_value)`: the argument is a secret, looked for where secrets may be."""
+"""`def github(token: str = secrets_value)`: a secret, looked up in providers that may hold secrets."""
 
 
-# Types that a value from a file or a variable can have. Other arguments are left to the caller.
+# Types of values from files or variables. Other arguments are not configurable.
 _CONFIGURABLE_TYPES: Final = (str, int, float, bool, bytes, list, dict, tuple, set, frozenset, BaseModel)
 _UNRESOLVED_HINT: Final = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionSpec:
-    """The arguments of a function that configuration can fill."""
+    """The configurable arguments of a function."""
 
     name: str
     fields: tuple[SpecField, ...]
@@ -68,7 +68,7 @@ class FunctionSpec:
     """The arguments whose default is a marker."""
 
     def field(self, name: str) -> SpecField | None:
-        """The field of an argument, or None where configuration cannot fill it."""
+        """Return the field of an argument, or None if it is not configurable."""
         return next((one for one in self.fields if one.name == name), None)
 
 
@@ -78,11 +78,11 @@ def function_spec(
     spec: type[BaseConfiguration] | None = None,
     include_defaults: bool = True,
 ) -> FunctionSpec:
-    """Read the signature of a function.
+    """Return the configurable arguments of a function.
 
-    An argument with a marker as default must be found, unless its type is optional. One with an ordinary
-    default may be found, if `include_defaults`. One without default is the caller's. With `spec` its fields
-    are what configuration fills, besides the marked arguments.
+    An argument with a marker as default is required unless its type is optional. With `include_defaults`,
+    arguments with other defaults are optional. Arguments without default are not configurable. With `spec`,
+    its fields and the marked arguments are configurable.
 
     >>> from penstock.config.signature import secrets_value
     >>> def github(repository, token: str = secrets_value, pages=10): ...
@@ -132,7 +132,7 @@ def _default_field(function: Callable[..., Any], parameter: inspect.Parameter) -
 
 
 def _parameter_hint(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    """The annotation, None where there is none, or `_UNKNOWN` where it names something that is not there."""
+    """Return the annotation, None without one, or `_UNRESOLVED_HINT` if it names an unknown type."""
     if parameter.annotation is parameter.empty:
         return None
     inner = inspect.unwrap(function)

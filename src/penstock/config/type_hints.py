@@ -1,4 +1,4 @@
-"""Questions about the types that fields are annotated with."""
+"""Predicates over annotated types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_secret(hint: Any, metadata: Iterable[Any] = ()) -> bool:
-    """Whether a value of this type is a secret, or may hold one.
+    """Return whether a value of this type is or contains a secret.
 
     >>> from penstock.config.secret import TSecretStrValue
     >>> is_secret(TSecretStrValue | None), is_secret(str)
@@ -30,7 +30,7 @@ def is_secret(hint: Any, metadata: Iterable[Any] = ()) -> bool:
 
 
 def is_optional(hint: Any) -> bool:
-    """Whether None is a value of this type.
+    """Return whether None is a value of this type.
 
     >>> is_optional(int | None), is_optional(Any), is_optional(int)
     (True, False, False)
@@ -41,12 +41,12 @@ def is_optional(hint: Any) -> bool:
 
 
 def is_union(hint: Any) -> bool:
-    """Whether this is `A | B` or `Union[A, B]`."""
+    """Return whether this is `A | B` or `Union[A, B]`."""
     return get_origin(hint) in (Union, types.UnionType)
 
 
 def union_members(hint: Any) -> Iterator[Any]:
-    """The types that a value may have, without None and without annotations."""
+    """Yield the members of a union, without None and annotations."""
     if get_origin(hint) is Annotated:
         yield from union_members(hint.__origin__)
     elif is_union(hint):
@@ -57,10 +57,10 @@ def union_members(hint: Any) -> Iterator[Any]:
 
 
 def member_subclasses(hint: Any, base: type) -> tuple[type, ...]:
-    """The classes among the arms of a type that are subclasses of `base`."""
+    """Return the members of a type that are subclasses of `base`."""
     return tuple(arm for arm in union_members(hint) if isinstance(arm, type) and issubclass(arm, base))
 
 
 def type_name(hint: Any) -> str:
-    """A type in words: `int`, `list[str] | None`."""
+    """Return a type as text: `int`, `list[str] | None`."""
     return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")

@@ -1,4 +1,4 @@
-"""What a destination can do: asked before anything is written to it."""
+"""Capabilities of destinations."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ TStrategiesSelector = Callable[[Sequence[Any], TTableSchema], Sequence[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DestinationCapabilitiesContext:
-    """The answers of a destination.
+    """The capabilities of a destination.
 
-    The first ones have no default: on them depends what arrives, so every destination must think about them.
-    The others have the answer that most destinations give.
+    The first ones have no default, because they decide how rows are written, so every destination must set
+    them. The others have the value of most destinations.
 
     >>> answers = DestinationCapabilitiesContext(
     ...     supported_write_dispositions=("append",), supported_merge_strategies=(),
@@ -40,11 +40,11 @@ class DestinationCapabilitiesContext:
     supported_replace_strategies: Sequence[TLoaderReplaceStrategy]
     """The first one is the default."""
     max_identifier_length: int
-    """Longer names are cut when rows are normalized."""
+    """Longer names are shortened in normalize."""
     max_column_identifier_length: int
     has_case_sensitive_identifiers: bool
     spark_needs: tuple[str, ...]
-    """Keys of the preset table: jars and extensions that must be in the session, such as `delta`; or none."""
+    """Keys of the preset table: jars and extensions that sessions need, such as `delta`; may be empty."""
 
     # Job files
     preferred_loader_file_format: TLoaderFileFormat = "reference"
@@ -99,9 +99,9 @@ class DestinationCapabilitiesContext:
     supports_create_table_if_not_exists: bool = True
     supports_truncate_command: bool = True
     renews_tables: bool = False
-    """Whether its jobs heed the hint `x-renew`: they put a chain in the place of what is there.
+    """Whether its jobs read the hint `x-renew` and replace a chain themselves.
 
-    Where it is false, tables that begin anew are dropped or emptied before the first job of their load.
+    If False, refreshed tables are dropped or emptied before the first job of their load.
     """
     supports_multiple_statements: bool = True
     supports_clone_table: bool = False

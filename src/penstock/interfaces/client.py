@@ -1,4 +1,4 @@
-"""The client of a destination: what the load stage asks for."""
+"""The client of a destination and its optional traits: the interface of the load stage."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _INHERITED_HINTS = ("write_disposition", "table_format", "file_format", "x-merge
 
 
 class JobClientBase(ABC):
-    """A destination opened for one schema: `with` opens and closes it.
+    """A destination opened for one schema; a context manager.
 
-    Every job gets a client of its own, in the thread it runs in. Whatever a client does may be done again
-    after a crash, so doing it twice must come to the same as doing it once.
+    Every job gets its own client in its own thread. All methods must be idempotent, because a crash may
+    repeat any of them.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class JobClientBase(ABC):
         self._close_callbacks: list[Callable[[], None]] = []
 
     def when_closed(self, call: Callable[[], None]) -> None:
-        """Have something called when the client is closed; the last that was given comes first.
+        """Register a callback for the close of the client; callbacks run in reverse order.
 
-        What lends a client its session gives it back this way. Who overrides `__exit__` calls the one above.
+        The owner of a lent session gets it back this way. An overriding `__exit__` must call this one.
         """
         self._close_callbacks.append(call)
 
@@ -64,42 +64,42 @@ class JobClientBase(ABC):
 
     @abstractmethod
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
-        """Make the place for the tables, such as a folder or a database schema; empty the given tables."""
+        """Create the storage, such as a folder or a database schema; truncate the given tables."""
 
     @abstractmethod
     def is_storage_initialized(self) -> bool:
-        """Whether tables can be read and written."""
+        """Return whether the storage exists."""
 
     @abstractmethod
     def drop_storage(self) -> None:
-        """Undo `initialize_storage`, tables and rows included."""
+        """Undo `initialize_storage`, including tables and rows."""
 
     def update_stored_schema(
         self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
     ) -> TSchemaTables | None:
-        """Bring the tables up to the schema; gives what was really changed.
+        """Migrate the tables to the schema; return the actual changes.
 
-        `only_tables` names the tables to look at. `expected_update` is what the schema has more than after
-        the last load; with a second writer about it need not be what the destination lacks.
+        `only_tables` limits it to some tables. `expected_update` is the change of the schema since the last
+        load; another writer may have applied it already.
         """
         self.verify_schema(only_tables)
         return expected_update
 
     @abstractmethod
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
-        """Start the job whose file is at `file_path`, for `table`."""
+        """Start the job with the file at `file_path` for `table`."""
 
     @abstractmethod
     def restore_file_load(self, file_path: str) -> LoadJob:
-        """Find a job that a process started which is gone.
+        """Attach to a job that an earlier process started.
 
-        Where that is not possible, `LoadClientTransientException` has it started anew.
+        Raise `LoadClientTransientException` to start it again instead.
         """
 
     def create_table_chain_completed_followup_jobs(
         self, table_chain: Sequence[TTableSchema]
     ) -> list[NewLoadJob]:
-        """The jobs to run now that all jobs of a table and of those nested in it are done."""
+        """Return the jobs to run after all jobs of a table and its nested tables are done."""
         del table_chain
         return []
 
@@ -108,11 +108,11 @@ class JobClientBase(ABC):
         """Mark the load as complete; before that its rows do not count."""
 
     def displayable_location(self) -> str:
-        """Where the rows go, fit to be shown: without credentials."""
+        """Return the location of the tables without credentials."""
         return str(self.config)
 
     def prepare_load_table(self, table_name: str) -> TTableSchema:
-        """A table as a job sees it: with what nested tables take from their root, without untyped columns."""
+        """Return a table as jobs need it: with hints inherited from its root, without untyped columns."""
         table = self.schema.get_table(table_name)
         root = root_table(table_name, self.schema.tables).to_dict()
         inherited: dict[str, Any] = {key: value for key, value in root.items() if key in _INHERITED_HINTS}
@@ -121,7 +121,7 @@ class JobClientBase(ABC):
         return cast("TTableSchema", prepared)
 
     def verify_schema(self, only_tables: Iterable[str] | None = None) -> None:
-        """Refuse names that the destination has no room for."""
+        """Raise an error for names that are too long for the destination."""
         longest = self.capabilities.max_identifier_length
         longest_column = self.capabilities.max_column_identifier_length
         for name in self.schema.tables if only_tables is None else only_tables:
@@ -138,19 +138,19 @@ class JobClientBase(ABC):
 
 
 class WithStateSync(ABC):
-    """Remembers schemas and states, so that a fresh machine can go on."""
+    """Stores schemas and states, so that a new machine can restore them."""
 
     @abstractmethod
     def get_stored_schema(self) -> StorageSchemaInfo | None:
-        """The newest stored version of the client's schema."""
+        """Return the newest stored version of the client's schema."""
 
     @abstractmethod
     def get_stored_state(self, pipeline_name: str) -> StateInfo | None:
-        """The newest state of a pipeline that belongs to a complete load."""
+        """Return the newest state of a pipeline that belongs to a complete load."""
 
 
 class WithStagingDataset(ABC):
-    """Can take rows in a second dataset first, from where they are moved to their tables."""
+    """Can load rows into a staging dataset first, from which they are moved to their tables."""
 
     @abstractmethod
     def get_stage_dispositions(self) -> list[TWriteDisposition]:
@@ -158,113 +158,113 @@ class WithStagingDataset(ABC):
 
     @abstractmethod
     def with_staging_dataset(self) -> AbstractContextManager[JobClientBase]:
-        """The client to use in the block; its methods work on the staging dataset."""
+        """Return the client in a context where its methods work on the staging dataset."""
 
 
 class WithLedger(ABC):
-    """Keeps the ledger of its dataset itself, beside the tables."""
+    """Stores the ledger of its dataset next to the tables."""
 
     @abstractmethod
     def ledger(self) -> Ledger:
-        """Which loads are complete, and the schemas and states that go with them."""
+        """Return the ledger: the complete loads with their schemas and states."""
 
 
 class WithPackageStorage(ABC):
-    """Has room for packages where driver and executors both reach it."""
+    """Can store packages where driver and executors both reach them."""
 
     @abstractmethod
     def package_root(self, pipeline_name: str) -> str:
-        """Where the packages of a pipeline live."""
+        """Return the folder of a pipeline's packages."""
 
     def recorded_root(self, pipeline_name: str) -> str:
-        """Where the packages of the last run were; a destination that records none returns its own place."""
+        """Return the package root of the last run; by default the current one."""
         return self.package_root(pipeline_name)
 
     def record_root(self, pipeline_name: str, root: str) -> bool:
-        """Record where the packages of a pipeline are from now on; False where another run was first."""
+        """Record the package root of a pipeline; return False if another run was first."""
         return True
 
 
 class WithTableDrop(ABC):
-    """Can take tables away."""
+    """Can drop tables."""
 
     @abstractmethod
     def drop_tables(self, *tables: str) -> None:
-        """Take tables away with all their rows; what is not there is gone already."""
+        """Drop tables with all their rows; missing tables are ignored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCommit:
-    """One commit to a table, and the load that made it; None where no load of penstock did."""
+    """A commit to a table, and its load; None if no load of penstock made it."""
 
     version: int
     load_id: str | None = None
     pipeline_name: str | None = None
     undoes: str | None = None
-    """The load that this commit takes back."""
+    """The load that this commit rolls back."""
     replaces: bool = False
-    """Whether nothing of the commits before it is left in the table. False where nobody knows."""
+    """Whether the table keeps nothing of earlier commits. False if unknown."""
 
 
 class WithTableVersions(ABC):
-    """Can be read back, and tells the versions of its tables apart.
+    """Can read tables at their versions.
 
-    Readers come and go as they like: these methods may be called on a client that nobody has opened.
+    These methods may be called on a client that is not opened.
     """
 
     @abstractmethod
     def table_names(self) -> tuple[str, ...]:
-        """The data tables that exist here."""
+        """Return the existing data tables."""
 
     @abstractmethod
     def table_version(self, table: str, *, spark: SparkSession) -> int | None:
-        """The version of a table at this moment; None where there is no table, or tables have no versions."""
+        """Return the current version of a table; None without a table or versions."""
 
     @abstractmethod
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
-        """A frame over a table in the given session: as it was at `version`, or as it is."""
+        """Return a frame over a table in the given session, at `version` or the latest."""
 
     def commits(self, table: str, *, most: int | None = None, spark: SparkSession) -> Sequence[TableCommit]:
-        """The commits to a table, newest first, at most so many; empty where nobody can tell.
+        """Return the newest commits to a table, newest first, up to a limit; empty if unknown.
 
-        Readers find the newest version in it that holds nothing of a load which is not complete. Without it
-        they read a table as it is.
+        Readers use it to find the newest version without rows of an incomplete load. Without it they read
+        the latest version.
         """
         return ()
 
     def sql_name(self, table: str) -> str | None:
-        """How Spark SQL calls a table, quoted, in statements that change it; None where none can."""
+        """Return the quoted name of a table in Spark SQL for DML; None if there is none."""
         return None
 
 
 class WithUndo(ABC):
-    """Can take back what a job did to a table."""
+    """Can roll back the changes of a job."""
 
     @abstractmethod
     def to_undo(self, table: str, mark: LoadMark) -> AppliedJob | None:
-        """What a load did to a table, as the table itself tells; None where there is nothing to take back.
+        """Return the change of a load from the table's history; None if there is nothing to roll back.
 
-        It is asked where nobody else knows: a process may have died right after its commit. A table that
-        somebody has changed since is an error, as it is for `undo`.
+        It is called if a process may have died right after its commit. A table that was changed since is an
+        error, as for `undo`.
         """
 
     @abstractmethod
     def undo(self, applied: AppliedJob, load_id: str) -> None:
-        """Bring a table back to what it was before a job; once is enough, twice does no harm.
+        """Restore a table to its state before a job. Idempotent.
 
-        A table that somebody has changed since is left as it is, with an error.
+        A table that was changed since is not touched, and an error is raised.
         """
 
     def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
-        """Raise `CommitRolledBack` unless a table still shows what a job of a load wrote.
+        """Raise `CommitRolledBack` unless a table still has the commit of a job of a load.
 
-        It is called before a resumed load is completed, for the jobs that an earlier process had completed.
+        It is called before a resumed load is completed, for the jobs that an earlier process completed.
         """
         return
 
     def fence(self, table: str, mark: LoadMark) -> None:
-        """Refuse commits of an aborted load from now on, where the table can; twice does no harm.
+        """Reject commits of an aborted load from now on, if the table can. Idempotent.
 
-        It is called before `undo`: a process that has lost its lease may be about to commit.
+        It is called before `undo`: a process that lost its lease may be about to commit.
         """
         return

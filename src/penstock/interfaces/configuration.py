@@ -1,4 +1,4 @@
-"""What a destination must be told: where it is, and which dataset is meant."""
+"""The settings of destinations: location, credentials and dataset."""
 
 from __future__ import annotations
 
@@ -15,82 +15,81 @@ if TYPE_CHECKING:
 
 @configspec
 class DestinationClientConfiguration(BaseConfiguration):
-    """The settings of a destination; subclass it and add your own.
+    """The settings of a destination; subclass it to add settings.
 
     >>> str(DestinationClientConfiguration(destination_name="warehouse"))
     'warehouse'
     """
 
     destination_type: ClassVar[str] = ""
-    """How a pipeline's state names the destination; the name it is registered by where this is empty."""
+    """The type name in a pipeline's state; by default the registered name."""
 
     destination_name: Annotated[str | None, NotResolved()] = None
-    """Which destination to load data to."""
+    """The name of the destination."""
 
     @property
     def alterable_types(self) -> frozenset[tuple[DataType, DataType]]:
-        """Pairs (from, to) of types that columns can be changed from and to, rows and all.
+        """Pairs (from, to) of column types between which a column can be converted, including its rows.
 
-        Where there are some, values that do not fit a column make it wider, instead of getting a column of
-        their own.
+        With such pairs, a value that does not fit widens its column instead of creating a variant column.
         """
         return frozenset()
 
     @property
     def session_needs(self) -> tuple[str, ...]:
-        """What sessions need beyond what the destination always needs, by these settings."""
+        """Return presets that these settings need in addition to the capabilities."""
         return ()
 
     @property
     def session_wishes(self) -> tuple[str, ...]:
-        """What a session is built with, and a given one may lack until a table asks for it."""
+        """Return presets that a given session may lack until a table needs them."""
         return ()
 
     def session_conf(self) -> dict[str, str]:
-        """What sessions that penstock works in must be told, such as a catalog; it may hold secrets."""
+        """Return settings for penstock's sessions, such as a catalog; they may contain secrets."""
         return {}
 
     @property
     def storage_location(self) -> str | None:
-        """Where files are that Spark itself reads and writes for this destination; None if nowhere."""
+        """Return the location of files that Spark reads and writes; None if there is none."""
         return None
 
     @property
     def storage_credentials(self) -> AwsCredentials | None:
-        """The keys of the object stores that tables and packages are in; None for those of the machine."""
+        """Return the credentials of the object stores; None for those of the machine."""
         return None
 
     def fingerprint(self) -> str:
-        """A short hash of what tells two places apart, such as the host; never of secrets."""
+        """Return a short hash that identifies the location, such as the host; never of secrets."""
         return ""
 
     def __str__(self) -> str:
-        """The place, fit to be shown: without credentials."""
+        """Return the location without credentials."""
         return self.destination_name or type(self).__name__
 
     def bound(
         self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
     ) -> Self:
-        """The same settings as one pipeline uses them; `master` says where Spark runs."""
+        """Return the settings for one pipeline; `master` is Spark's master."""
         del pipeline_name, dataset_name, default_schema_name, master
         return self
 
 
 @configspec
 class DestinationClientDwhConfiguration(DestinationClientConfiguration):
-    """The settings of a destination that has datasets: database schemas, or folders."""
+    """The settings of a destination with datasets: database schemas or folders."""
 
     dataset_name: Annotated[str | None, NotResolved()] = None
-    """The dataset to load to; for schemas other than the default one, the beginning of its name."""
+    """The dataset name; for schemas other than the default one, its prefix."""
     default_schema_name: Annotated[str | None, NotResolved()] = None
-    """The schema whose dataset is called `dataset_name` and nothing more."""
+    """The schema whose dataset has exactly the name `dataset_name`."""
     replace_strategy: str | None = None
-    """How to replace tables: `classic` or `staging`, or a word of dlt's."""
+    """The strategy for replace: `classic`, `staging`, or a name of dlt's."""
     staging_dataset_name_layout: str = "%s_staging"
     enable_dataset_name_normalization: bool = True
 
     def normalize_dataset_name(self, schema: Schema) -> str:
-        """The name of the dataset for a schema, by the naming convention of that schema.
+        """Return the dataset name for a schema, by the naming convention of that schema.
 
         >>> from penstock.schema import Schema
         >>> config = DestinationClientDwhConfiguration(dataset_name="MyLake", default_schema_name="shop")
@@ -107,7 +106,7 @@ class DestinationClientDwhConfiguration(DestinationClientConfiguration):
         return self._normalized_name(name, schema)
 
     def normalize_staging_dataset_name(self, schema: Schema) -> str:
-        """The name of the staging dataset; never that of the dataset itself."""
+        """Return the name of the staging dataset; never that of the dataset itself."""
         dataset = self.normalize_dataset_name(schema)
         layout = self.staging_dataset_name_layout
         name = self._normalized_name(layout.replace("%s", dataset, 1), schema)
@@ -122,7 +121,7 @@ class DestinationClientDwhConfiguration(DestinationClientConfiguration):
     def bound(
         self, *, pipeline_name: str, dataset_name: str, default_schema_name: str | None, master: str
     ) -> Self:
-        """The same settings for the dataset of one pipeline."""
+        """Return the settings for the dataset of one pipeline."""
         del pipeline_name, master
         changes: dict[str, Any] = {"dataset_name": dataset_name, "default_schema_name": default_schema_name}
         return self.model_copy(update=changes)
@@ -135,10 +134,10 @@ class DestinationClientDwhConfiguration(DestinationClientConfiguration):
 
 @configspec
 class DestinationClientStagingConfiguration(DestinationClientDwhConfiguration):
-    """The settings of a destination that stores files, for itself or for another one to take them from."""
+    """The settings of a destination that stores files, as tables or for staging."""
 
     as_staging: Annotated[bool, NotResolved()] = False
-    """Whether the files are for another destination."""
+    """Whether the files are staging files of another destination."""
     bucket_url: str = None  # type: ignore[assignment]
     layout: str = "{table_name}/{load_id}.{file_id}.{ext}"
 
@@ -149,8 +148,8 @@ class DestinationClientStagingConfiguration(DestinationClientDwhConfiguration):
 
 @configspec
 class DestinationClientDwhWithStagingConfiguration(DestinationClientDwhConfiguration):
-    """The settings of a destination that can take its rows from files of another one."""
+    """The settings of a destination that can load from staging files."""
 
     staging_config: Annotated[DestinationClientStagingConfiguration | None, NotResolved()] = None
-    """The settings of the destination that stores the files, if there is one; set by the pipeline."""
+    """The settings of the staging destination, if any; set by the pipeline."""
     truncate_tables_on_staging_destination_before_load: bool = True

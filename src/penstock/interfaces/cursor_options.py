@@ -1,4 +1,4 @@
-"""What is said of an incremental cursor, as one value."""
+"""The options of an incremental cursor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.errors import UsageError
 from penstock.interfaces.cursorpath import parse_cursor_path
 
 LastValueFunc = Callable[[Sequence[Any]], Any]
-"""Gives the value to go on from: of one value, or of a new one and the last one."""
+"""Returns the last value: of one value, or of a new one and the previous one."""
 RowOrder = Literal["asc", "desc"]
 OnCursorValueMissing = Literal["raise", "include", "exclude"]
 IncrementalRange = Literal["open", "closed"]
@@ -26,7 +26,7 @@ _CHOICES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CursorOptions:
-    """The arguments of `incremental`, checked one by one; `checked` looks at them together."""
+    """The arguments of `incremental`, each validated; `checked` validates them together."""
 
     cursor_path: str | None = None
     initial_value: Any = None
@@ -40,7 +40,7 @@ class CursorOptions:
     range_start: IncrementalRange = "closed"
     range_end: IncrementalRange = "open"
     value_type: Any = None
-    """The type in `incremental[type]`, or that of the initial value; None where neither is there."""
+    """The type in `incremental[type]`, or that of the initial value; None without both."""
 
     def __post_init__(self) -> None:
         if self.cursor_path is not None:
@@ -54,7 +54,7 @@ class CursorOptions:
 
     @property
     def effective_type(self) -> Any:
-        """The type of the cursor values, as far as it is known."""
+        """Return the type of the cursor values, if known."""
         if self.value_type is not None:
             return self.value_type
         return None if self.initial_value is None else type(self.initial_value)
@@ -66,33 +66,33 @@ class CursorOptions:
 
     @property
     def is_min_or_max(self) -> bool:
-        """Whether the last value is the greatest or the smallest, so that others can compute it."""
+        """Whether the last value is the greatest or smallest, so that Spark can compute it."""
         return self.last_value_func is max or self.last_value_func is min
 
     @property
     def deduplicates(self) -> bool:
-        """Whether rows at the boundary are told apart.
+        """Whether rows at the boundary are deduplicated.
 
-        Not where the boundary is left out, where the state is not kept, where a lag reads rows again on
-        purpose, and where the key is empty.
+        Not with an open boundary, without state, with a lag, which reads rows again on purpose, or with an
+        empty key.
         """
         if self.range_start == "open" or self.end_value is not None or (self.lag and self.is_min_or_max):
             return False
         return self.primary_key is None or callable(self.primary_key) or len(self.primary_key) > 0
 
     def merged_with(self, other: CursorOptions) -> CursorOptions:
-        """Take over everything that `other` says; what is None there stays."""
+        """Return these options changed by others; None keeps an option."""
         said = {each.name: getattr(other, each.name) for each in fields(other)}
         kept = self.value_type if self.value_type is not None else other.value_type
         changes = {name: value for name, value in said.items() if value is not None}
         return replace(self, **{**changes, "value_type": kept})
 
     def with_key(self, primary_key: Any) -> CursorOptions:
-        """The key of the resource, where there is no own one."""
+        """Return the options with the key of the resource, if they have none."""
         return self if self.primary_key is not None else replace(self, primary_key=primary_key)
 
     def validate(self) -> CursorOptions:
-        """The same, if it makes sense as a whole."""
+        """Return the options, or raise an error if they contradict each other."""
         if self.end_value is None:
             return self
         if self.initial_value is None:
@@ -117,7 +117,7 @@ class CursorOptions:
 
 
 def last_value_function(name_or_function: LastValueFunc | str | None) -> LastValueFunc:
-    """The function itself, also where it is called by its name."""
+    """Return the function, also for the name of a built-in one."""
     if name_or_function is None:
         return max
     if not isinstance(name_or_function, str):

@@ -1,4 +1,4 @@
-"""Where the cursor value stands in a row: a field, or a path such as `a.b` or `$.items[*].at`."""
+"""Paths to values in a row: a field name, or a path such as `a.b` or `$.items[*].at`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from penstock.errors import UsageError
 
 MISSING: Final = object()
-"""What there is where a path leads nowhere; None is a value."""
+"""The result of a path that does not exist; None is a value."""
 
 _TOKEN: Final = re.compile(
     r"""
@@ -30,7 +30,7 @@ _TOKEN: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """All values of an object or a list; with `deep` also all that stand below them."""
+    """Yield all values of an object or list; with `deep`, also of all nested ones."""
 
     recursive: bool = False
 
@@ -40,14 +40,14 @@ PathSegment = str | int | Wildcard
 
 @dataclass(frozen=True, slots=True)
 class CursorPath:
-    """A path that was understood."""
+    """A parsed path."""
 
     segments: tuple[PathSegment, ...]
     column: str | None
-    """The name of the field, where the path is nothing but that."""
+    """The field name, if the path is only a name."""
 
     def first(self, row: Any) -> Any:
-        """The first value that the path leads to, or `MISSING`.
+        """Return the first value of the path, or `MISSING`.
 
         >>> parse_cursor_path("a.b").first({"a": {"b": 1}})
         1
@@ -55,12 +55,12 @@ class CursorPath:
         3
         """
         if self.column is not None:
-            # Nearly all rows; asking whether something is a mapping takes longer than all the rest.
+            # The fast path for nearly all rows: `isinstance(row, Mapping)` is slower than the lookup.
             return row.get(self.column, MISSING) if type(row) is dict else _field_value(row, self.column)
         return next(_values_at(row, self.segments), MISSING)
 
     def all(self, row: Any) -> list[Any]:
-        """Every value that the path leads to.
+        """Yield all values of the path.
 
         >>> parse_cursor_path("items[*].at").all({"items": [{"at": 3}, {"at": 4}]})
         [3, 4]
@@ -70,7 +70,7 @@ class CursorPath:
 
 @lru_cache(maxsize=256)
 def parse_cursor_path(text: str) -> CursorPath:
-    """Read a path: names, `'quoted names'`, `[0]`, `[*]`, `..` for any depth, and `$` for the row.
+    """Parse a path: names, `'quoted names'`, `[0]`, `[*]`, `..` for any depth, and `$` for the row.
 
     >>> parse_cursor_path("updated_at").column
     'updated_at'
@@ -79,7 +79,7 @@ def parse_cursor_path(text: str) -> CursorPath:
 
 
 def parse_uncached(text: str) -> CursorPath:
-    """As `cursor_path`, without memory of earlier ones: this one can travel to executors."""
+    """Parse a path without the cache, for functions that are sent to executors."""
     kinds: list[tuple[str, str]] = []
     at = 0
     while at < len(text):

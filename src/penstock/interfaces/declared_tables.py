@@ -1,4 +1,4 @@
-"""Hints become tables: the documents that a schema takes, under their final names."""
+"""Conversion of hints to table schemas with their final names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VALID_FROM_COLUMN: Final = "_dlt_valid_from"
 VALID_TO_COLUMN: Final = "_dlt_valid_to"
 
 _COPIED_HINTS: Final = ("schema_contract", "table_format", "file_format")
-# Options of a merge, by the key that the table remembers them under.
+# Options of a merge, by the table keys that store them.
 _MERGE_OPTIONS: Final = {
     "strategy": "x-merge-strategy",
     "deduplicated": "x-stage-data-deduplicated",
@@ -35,9 +35,9 @@ _MERGE_OPTIONS: Final = {
 def declared_tables(
     hints: TableHints, *, resource: str, naming: NamingConvention, table_name: str | None = None
 ) -> tuple[Table, ...]:
-    """The tables that a resource declares, the root first; `hints` has no functions left.
+    """Return the tables that a resource declares, root first; `hints` has no functions.
 
-    A nested table that has a key of its own is a root of its own.
+    A nested table with its own key is a root table.
 
     >>> from penstock.interfaces.hints import make_hints
     >>> from penstock.schema import naming_convention
@@ -147,7 +147,7 @@ def _with_merge_options(table: Table, options: Mapping[str, Any], naming: Naming
 
 
 def _with_validity_columns(table: Table, options: Mapping[str, Any], naming: NamingConvention) -> Table:
-    """Columns for the time in which a row was valid; the id of a row is the hash of its content."""
+    """Add the validity columns of scd2; the id of a row is the hash of its content."""
     since, until = options.get("validity_column_names") or (VALID_FROM_COLUMN, VALID_TO_COLUMN)
     active = options.get("active_record_timestamp")
     valid = (

@@ -1,4 +1,4 @@
-"""A destination as a user names it: by its registered name, or with arguments."""
+"""Destinations: the registered reference, the registry, and a destination with arguments."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SECTION = "destination"
 
 @runtime_checkable
 class DestinationReference(Protocol):
-    """A destination as it is registered: an object, or a module, with these functions."""
+    """A registered destination: an object or module with these functions."""
 
     def capabilities(self) -> DestinationCapabilitiesContext:
-        """What the destination can do: job files, dispositions, lengths of names, escape functions."""
+        """Return the capabilities: job files, dispositions, length of names, escape functions."""
 
     def client(
         self,
@@ -39,17 +39,17 @@ class DestinationReference(Protocol):
         *,
         spark: SparkSession | None = None,
     ) -> JobClientBase:
-        """A client for a schema; it may use the session as long as it is open.
+        """Return a client for a schema; it may use the session while it is open.
 
-        Without a configuration one is made from the settings (`configured`).
+        Without a configuration, one is created from the settings (`configured`).
         """
 
     def spec(self) -> type[DestinationClientConfiguration]:
-        """The class of its settings, credentials included."""
+        """Return the class of its settings, including credentials."""
 
 
 def configured(spec: type[Configuration], initial_config: Any) -> Configuration:
-    """The configuration that was given, or one made from the settings in `[destination.<name>]`."""
+    """Return the given configuration, or one from the settings in `[destination.<name>]`."""
     if isinstance(initial_config, spec):
         return initial_config
     name = spec.model_fields["destination_name"].default
@@ -61,12 +61,12 @@ ENTRY_POINT_GROUP = "penstock.destinations"
 
 
 def destination_names() -> tuple[str, ...]:
-    """The names that `destination=` understands on this machine."""
+    """Return the names that `destination=` accepts on this machine."""
     return tuple(sorted(entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)))
 
 
 def find_destination(name: str) -> DestinationReference:
-    """Load what is registered under a name.
+    """Load the destination that is registered under a name.
 
     >>> find_destination("delta").spec().__name__
     'DeltaConfiguration'
@@ -81,7 +81,7 @@ def find_destination(name: str) -> DestinationReference:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A destination with the arguments the user gave it; nothing is opened yet.
+    """A destination with its arguments; nothing is opened yet.
 
     >>> Destination.from_reference("delta").destination_name
     'delta'
@@ -93,7 +93,7 @@ class Destination:
 
     @property
     def capabilities(self) -> DestinationCapabilitiesContext:
-        """What the destination can do."""
+        """Return the capabilities."""
         return self.reference.capabilities()
 
     def configuration(
@@ -105,7 +105,7 @@ class Destination:
         master: str,
         default_schema_name: str | None = None,
     ) -> DestinationClientConfiguration:
-        """The arguments completed from the settings and checked, for one dataset of one pipeline."""
+        """Return the arguments completed from the settings, for one dataset of one pipeline."""
         resolved = resolve_configuration(
             self.reference.spec(),
             settings=settings,
@@ -123,11 +123,11 @@ class Destination:
     def client(
         self, schema: Schema, config: DestinationClientConfiguration, *, spark: SparkSession | None = None
     ) -> JobClientBase:
-        """A client for a schema; open it with `with`."""
+        """Return a client for a schema; open it with `with`."""
         return self.reference.client(schema, config, spark=spark)
 
     def with_arguments(self, **arguments: Any) -> Destination:
-        """The same destination with other arguments, such as credentials.
+        """Return the destination with other arguments, such as credentials.
 
         >>> Destination.from_reference("delta").with_arguments(bucket_url="lake").arguments
         {'bucket_url': 'lake'}
@@ -136,7 +136,7 @@ class Destination:
 
     @staticmethod
     def from_reference(reference: str | Destination) -> Destination:
-        """A name means the destination without arguments."""
+        """Return a destination; a name is a destination without arguments."""
         if isinstance(reference, Destination):
             return reference
         return Destination(reference, find_destination(reference))

@@ -1,8 +1,8 @@
-"""What destinations raise, by the names that programs for dlt catch.
+"""Exceptions of destinations under the names of dlt.
 
-`dlt.common.destination.exceptions` has these names; the two `LoadClient…Exception` are those of the reference
-page. Where penstock has another name for the same, both mean one class; a name for what cannot happen here
-means `NeverRaised`.
+The names are those of `dlt.common.destination.exceptions`; the two `LoadClient…Exception` are those of the
+reference page. A name of dlt for an error with another name here is an alias; a name for an error that
+penstock does not raise is `NeverRaised`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The columns of typed files: what `extract` leaves behind of a frame, and `normalize` reads it by.
+"""Schema documents of typed files, written by `extract` and read by `normalize`.
 
-A document in the form of Spark's JSON schemas, so that nobody has to open a file to know it. Columns stand
-in the files under names that no engine stumbles over; the metadata of a field has the key that the user gave
-(`key`), and what the value is where the type alone does not tell (`kind`).
+A document has the form of Spark's JSON schemas, so that no file needs to be opened. Columns have file names
+that every engine accepts; the metadata of a field has the user's key (`key`), and the kind of value if the
+type alone is ambiguous (`kind`).
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 LogicalType = Literal["time", "json"]
-"""Texts that stand for something else: a time of day, a JSON document."""
+"""Texts that represent another type: a time of day, a JSON document."""
 LOGICAL_TYPE_KEY: Final = "penstock.kind"
-"""The key in the metadata of a DataFrame's column that says so of its texts."""
+"""The key for the kind in the metadata of a DataFrame's column."""
 Fields = tuple["Mapping[str, Any]", ...]
 
 PLACEHOLDER_COLUMN: Final = "c"
-"""The column of files that would have none: Parquet counts no rows without one."""
+"""The column of files without columns, because Parquet cannot count rows without one."""
 _PLAIN_NAME = re.compile(r"(?!c_[0-9a-f]{16}$)[a-z][a-z0-9_]*")
 
 
 def file_column_name(key: str) -> str:
-    """The name of a column in files. It depends on the key alone, so files of one table fit together.
+    """Return the name of a column in files. It depends on the key alone, so files of one table match.
 
     >>> file_column_name("price"), file_column_name("Unit Price")
     ('price', 'c_7015111a6b486cc4')
@@ -39,33 +39,33 @@ def file_column_name(key: str) -> str:
 def struct_field(
     key: str, data_type: Any, *, name: str, logical_type: LogicalType | None = None
 ) -> dict[str, Any]:
-    """One column, or one field of a struct."""
+    """Return a column, or a field of a struct."""
     metadata = {**({"key": key} if key != name else {}), **({"kind": logical_type} if logical_type else {})}
     return {"name": name, "type": data_type, "nullable": True, "metadata": metadata}
 
 
 def struct_type(fields: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """All columns, or the type of a column that is a struct."""
+    """Return the columns of a file, or the type of a struct."""
     return {"type": "struct", "fields": [dict(one) for one in fields]}
 
 
 def array_type(element: Any) -> dict[str, Any]:
-    """The type of a column that is a list."""
+    """Return the type of a list."""
     return {"type": "array", "elementType": element, "containsNull": True}
 
 
 def map_type(key: Any, value: Any) -> dict[str, Any]:
-    """The type of a column that is a map."""
+    """Return the type of a map."""
     return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
 
 
 def column_key(column: Mapping[str, Any]) -> str:
-    """The key that the user gave to a column."""
+    """Return the user's key of a column."""
     return str(column["metadata"].get("key", column["name"]))
 
 
 def merged_type(left: Any, right: Any) -> Any:
-    """One type that reads the files of both; None where they contradict each other.
+    """Return a type that reads the files of both; None if they contradict each other.
 
     A column that only one of them has is null in the files of the other.
     """

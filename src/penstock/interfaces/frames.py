@@ -1,4 +1,4 @@
-"""Frames of other libraries are known by where their class comes from, so that none must be installed."""
+"""Detection of frames of other libraries by the module of their class, without importing these libraries."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FRAME_KINDS: Final[dict[tuple[str, str], FrameKind]] = {
 
 
 def frame_kind(value: Any) -> FrameKind | None:
-    """Which library's frame this is, subclasses too; None for anything else.
+    """Return the library of a frame, also for subclasses; None for other objects.
 
-    Spark's frames are the same kind, classic or over Connect. Something unknown that offers Arrow's stream
-    is read as Arrow.
+    Classic and Connect frames of Spark have the same kind. An unknown class that exports an Arrow stream is
+    read as Arrow.
 
     >>> frame_kind([{"a": 1}]) is None
     True

@@ -1,4 +1,4 @@
-"""What a resource says about its tables: values, or functions of an item."""
+"""Hints of a resource for its tables: values, or functions of an item."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MergeStrategy = Literal["delete-insert", "scd2", "upsert", "insert-only", "cdc"]
 
 WRITE_DISPOSITIONS: Final[tuple[TWriteDisposition, ...]] = get_args(TWriteDisposition)
 NestedValues = Literal["tables", "keep"]
-"""What becomes of structs, lists and maps in frames: columns and tables, or values as they are."""
+"""How structs, lists and maps of frames are written: as columns and tables, or unchanged."""
 NESTED_VALUES: Final[tuple[NestedValues, ...]] = get_args(NestedValues)
 MERGE_STRATEGIES: Final[tuple[MergeStrategy, ...]] = get_args(MergeStrategy)
 _STATIC_HINTS: Final = frozenset(("incremental", "additional_table_hints", "max_table_nesting", "nested"))
@@ -25,10 +25,10 @@ _STATIC_HINTS: Final = frozenset(("incremental", "additional_table_hints", "max_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableHints:
-    """The hints of one table. None means that nothing was said.
+    """The hints of one table; None is an unset hint.
 
-    Every hint but `incremental`, `nested` and `max_table_nesting` may be a function that is called with each
-    item; `table_name` must be one then.
+    Every hint except `incremental`, `nested` and `max_table_nesting` may be a function that is called with
+    each item; `table_name` must be one then.
     """
 
     table_name: str | Callable[[Any], str] | None = None
@@ -49,12 +49,12 @@ class TableHints:
 
     @property
     def has_dynamic_table_name(self) -> bool:
-        """Whether each item names its table."""
+        """Whether the table name is a function of an item."""
         return is_dynamic(self.table_name)
 
     @property
     def disposition(self) -> str | None:
-        """The write disposition in one word; None where nothing is said, or where each item says it."""
+        """The write disposition; None if unset or a function of an item."""
         said = self.write_disposition
         if said is None or is_dynamic(said):
             return None
@@ -62,7 +62,7 @@ class TableHints:
 
     @property
     def merge_strategy(self) -> str | None:
-        """How rows are merged; None where nothing is said, or where each item says it."""
+        """The merge strategy; None if unset or a function of an item."""
         said = self.write_disposition
         return said.get("strategy") if isinstance(said, Mapping) else None
 
@@ -76,9 +76,9 @@ class TableHints:
         )
 
     def merged_with(self, other: TableHints) -> TableHints:
-        """Take over what `said` has: None keeps a hint, an empty value takes it back.
+        """Return these hints changed by others: None keeps a hint, an empty value removes it.
 
-        Columns are added to those that are there; everything else is replaced.
+        Columns are added to the existing ones; all other hints are replaced.
         """
         changes = {
             each.name: _merged_hint(each.name, getattr(self, each.name), new)
@@ -88,14 +88,14 @@ class TableHints:
         return _validate(replace(self, **changes))
 
     def for_item(self, item: Any) -> TableHints:
-        """The same hints with every function called with this item."""
+        """Return the hints with every function called with this item."""
         names = self.dynamic_names
         if not names:
             return self
         return make_hints(**{**self.to_dict(), **{name: getattr(self, name)(item) for name in names}})
 
     def to_dict(self) -> dict[str, Any]:
-        """The hints that are there, by name."""
+        """Return the hints that are set, by name."""
         return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) is not None}
 
 
@@ -103,10 +103,10 @@ NO_HINTS: Final = TableHints()
 
 
 def make_hints(**hints: Any) -> TableHints:
-    """Read hints as users write them.
+    """Create hints from the arguments of users.
 
-    `columns` may be a dict, a list of columns with names, or a pydantic model, which then says the schema
-    contract too. `nested_hints` is keyed by a name or by a path of names.
+    `columns` may be a dict, a list of columns with names, or a pydantic model, which also sets the schema
+    contract. `nested_hints` is keyed by a name or a path of names.
 
     >>> make_hints(columns=[{"name": "id", "data_type": "text"}]).columns["id"]["data_type"]
     'text'
@@ -114,7 +114,7 @@ def make_hints(**hints: Any) -> TableHints:
     known = {each.name for each in fields(TableHints)}
     if unknown := [name for name in hints if name not in known]:
         raise UsageError(f"there is no hint {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
-    # An empty disposition says nothing: there is none to fall back to.
+    # An empty disposition is unset: there is no earlier one to restore.
     given = {name: value for name, value in hints.items() if value or name != "write_disposition"}
     read = {name: _READERS.get(name, freeze)(value) for name, value in given.items() if value is not None}
     model = hints.get("columns")
@@ -124,12 +124,12 @@ def make_hints(**hints: Any) -> TableHints:
 
 
 def is_dynamic(hint: Any) -> bool:
-    """Whether a hint is a function of an item. A class is a value: pydantic models are classes."""
+    """Return whether a hint is a function of an item. A class is a value: pydantic models are classes."""
     return callable(hint) and not isinstance(hint, type)
 
 
 def key_columns(keys: Any) -> tuple[str, ...]:
-    """The columns of a key: one name, or several."""
+    """Return the columns of a key: one name or several."""
     return (keys,) if isinstance(keys, str) else tuple(keys)
 
 

@@ -1,4 +1,4 @@
-"""What somebody wants to hear of runs: metrics, alerts, lineage."""
+"""Hooks into runs: for metrics, alerts and lineage."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import Any
 
 
 class RunHooks:
-    """What is called in a run; give such objects to `penstock.pipeline(hooks=[...])`.
+    """The events of a run; pass objects of this class to `penstock.pipeline(hooks=[...])`.
 
-    Inherit, and write the methods that you want to be called. An object that has some of them and does not
-    inherit works too. They are called in the thread of the run. One that raises is told in the log and stops
-    nothing.
+    Override the events that you need; an object that has only some of the methods and does not inherit works
+    too. Hooks are called in the thread of the run. An error of a hook is logged and does not stop the run.
 
     >>> import penstock
     >>> class Alerts(penstock.RunHooks):
@@ -21,23 +20,23 @@ class RunHooks:
     """
 
     def on_run_start(self, *, pipeline_name: str, transaction_id: str) -> None:
-        """A run begins."""
+        """Receive the start of a run."""
 
     def on_step_end(self, *, pipeline_name: str, step: str, load_id: str, report: Any) -> None:
-        """A package was extracted, normalized or loaded; the report says what came of it."""
+        """Receive the report of a package that was extracted, normalized or loaded."""
 
     def on_failure(self, *, pipeline_name: str, step: str, error: BaseException) -> None:
-        """A step failed or was stopped; nothing more comes of this run but its end.
+        """Receive the failure of a step; only `run_ended` follows.
 
-        `error` is what was raised, as it was raised: others may have put secrets into it.
+        `error` is the original exception, whose text may contain secrets.
         """
 
     def on_run_end(self, *, pipeline_name: str, trace: Any) -> None:
-        """A run is over, well or not; the trace says all of it, without secrets."""
+        """Receive the end of a run and its trace, without secrets."""
 
 
 def call_hooks(hooks: tuple[Any, ...], method: str, **facts: Any) -> list[tuple[Any, Exception]]:
-    """Call a method of each that has it; gives those that raised, and what.
+    """Call a method of all hooks that have it; return the hooks that raised, with their errors.
 
     >>> class Counts:
     ...     def on_run_start(self, **facts): print(facts["pipeline_name"])

@@ -1,4 +1,4 @@
-"""Rows, bytes and seconds as people read them."""
+"""Counts, bytes and durations as text for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _UNIT_FACTOR: Final = 1024
 
 
 def human_count(count: int, noun: str) -> str:
-    """So many of something for people; `what` is one of them.
+    """Return a count with its noun; `what` is the singular.
 
     >>> human_count(1, "row"), human_count(12_345, "row")
     ('1 row', '12,345 rows')
@@ -18,7 +18,7 @@ def human_count(count: int, noun: str) -> str:
 
 
 def human_size(size: int) -> str:
-    """A number of bytes for people.
+    """Return a number of bytes as text.
 
     >>> human_size(0), human_size(1536), human_size(10 * 1024**4)
     ('0 B', '1.5 KB', '10.0 TB')
@@ -30,7 +30,7 @@ def human_size(size: int) -> str:
 
 
 def human_seconds(seconds: float) -> str:
-    """A duration for people.
+    """Return a duration as text.
 
     >>> human_seconds(0.4), human_seconds(75), human_seconds(7322)
     ('0.4 s', '1 min 15 s', '2 h 2 min')

@@ -1,4 +1,4 @@
-"""The cursor that users hold: which rows are new since the last run."""
+"""The incremental cursor of the public API: which rows are new since the last run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from penstock.interfaces.cursorpath import parse_cursor_path as read_path
 if TYPE_CHECKING:
     import typing_extensions
 
-    # With a default, so that a type checker asks for no annotation where the type of the values is not said.
+    # With a default, so that type checkers need no annotation if the type of the values is not given.
     T = typing_extensions.TypeVar("T", default=Any)
 else:
     T = typing.TypeVar("T")
 
 
 class RunningCursor(Protocol):
-    """The cursor while a resource is read, as far as user code looks at it."""
+    """A running cursor, as far as user code reads it."""
 
     start_value: Any
     last_value: Any
@@ -35,15 +35,15 @@ class RunningCursor(Protocol):
     end_out_of_range: bool
 
     def use_key(self, primary_key: Any) -> None:
-        """Take a key for the frames that come, where there is none."""
+        """Set a key for later frames if there is none."""
 
 
 class Incremental(Generic[T]):
-    """A cursor: the value by which rows are known to be new, kept in the state between runs.
+    """A cursor: the field by which new rows are recognized; its last value is kept in the state between runs.
 
-    Give it as the default of an argument of a resource, as `incremental=` of a resource, or with
-    `add_step`. The function gets it with `last_value`, from where to ask its source for rows. Rows that
-    were read before are left out, whatever the source gives.
+    Pass it as the default of an argument of a resource, as `incremental=` of a resource, or with `add_step`.
+    The function reads `last_value` to query its source. Rows that an earlier run read are skipped, even if
+    the source returns them.
 
     >>> updated = Incremental[int]("updated_at", initial_value=10)
     >>> updated.cursor_path, updated.start_value
@@ -87,47 +87,47 @@ class Incremental(Generic[T]):
 
     @classmethod
     def of(cls, terms: CursorOptions) -> Self:
-        """The handle of these terms."""
+        """Return an incremental with these options."""
         made = cls()
         made._terms = terms
         return made
 
     @property
     def terms(self) -> CursorOptions:
-        """Everything that was said, as one value, with the type in `incremental[type]`."""
+        """All options as one value, with the type in `incremental[type]`."""
         (kind,) = get_args(getattr(self, "__orig_class__", None)) or (None,)
         return self._terms if kind is None else replace(self._terms, value_type=kind)
 
     @property
     def cursor_path(self) -> str | None:
-        """The field, or the path to it."""
+        """The field or path of the cursor value."""
         return self._terms.cursor_path
 
     @property
     def initial_value(self) -> T | None:
-        """Where the first run begins."""
+        """The start value of the first run."""
         found: T | None = self._terms.initial_value
         return found
 
     @property
     def end_value(self) -> T | None:
-        """Where a range ends; with it nothing is remembered."""
+        """The end of a range; with it no state is kept."""
         found: T | None = self._terms.end_value
         return found
 
     @property
     def last_value_func(self) -> LastValueFunc:
-        """What picks the value to go on from."""
+        """The function that selects the last value."""
         return self._terms.last_value_func
 
     @property
     def primary_key(self) -> Any:
-        """What tells rows at the boundary apart, where it is not the key of the resource."""
+        """The key of rows at the boundary, if it differs from the key of the resource."""
         return self._terms.primary_key
 
     @property
     def row_order(self) -> RowOrder | None:
-        """In which order the rows come, if it is known."""
+        """The order of the rows, if known."""
         return self._terms.row_order
 
     @property
@@ -137,12 +137,12 @@ class Incremental(Generic[T]):
 
     @property
     def on_cursor_value_missing(self) -> OnCursorValueMissing:
-        """What becomes of rows without a cursor value."""
+        """What happens to rows without a cursor value."""
         return self._terms.on_cursor_value_missing
 
     @property
     def lag(self) -> float | None:
-        """How far before the last value rows are read again."""
+        """The distance before the last value from which rows are read again."""
         return self._terms.lag
 
     @property
@@ -157,13 +157,13 @@ class Incremental(Generic[T]):
 
     @property
     def start_value(self) -> T | None:
-        """From where this run reads; the initial value before it runs."""
+        """The start value of this run; the initial value before it runs."""
         found: T | None = self._running.start_value if self._running else self._terms.initial_value
         return found
 
     @property
     def last_value(self) -> T | None:
-        """How far this run has come. Before its first row: the start value."""
+        """The last value that this run has read; the start value before its first row."""
         if self._running is None:
             raise NotDuringRun(what=f"the last value of the incremental on {self.cursor_path}")
         found: T | None = self._running.last_value
@@ -171,51 +171,51 @@ class Incremental(Generic[T]):
 
     @property
     def start_out_of_range(self) -> bool:
-        """Whether the last row that came lies before the range."""
+        """Whether the last row is before the range."""
         return self._running is not None and self._running.start_out_of_range
 
     @property
     def end_out_of_range(self) -> bool:
-        """Whether the last row that came lies after the range."""
+        """Whether the last row is after the range."""
         return self._running is not None and self._running.end_out_of_range
 
     def can_close(self) -> bool:
-        """Whether no row of the range can follow, in the order that was promised."""
+        """Whether no further row can be in the range, by the declared order."""
         if self.row_order == "asc":
             return self.end_out_of_range
         return self.row_order == "desc" and self.start_out_of_range
 
     def get_cursor_column_name(self) -> str | None:
-        """The column, where the path is nothing but a name."""
+        """The column, if the path is only a name."""
         return read_path(self.cursor_path).column if self.cursor_path else None
 
     def merge(self, other: Incremental[Any]) -> Incremental[T]:
-        """A copy with everything that `other` says."""
+        """Return a copy changed by the options of another one."""
         return Incremental.of(self.terms.merged_with(other.terms))
 
     def copy(self) -> Incremental[T]:
-        """A copy that does not run."""
+        """Return a copy that is not running."""
         return Incremental.of(self.terms)
 
     def is_partial(self) -> bool:
-        """Whether the path is still missing."""
+        """Return whether the path is missing."""
         return not self.cursor_path
 
     def parse_native_representation(self, native_value: Any) -> None:
-        """Take over another incremental, or any other value as the initial one."""
+        """Merge another incremental, or any other value as the initial value."""
         if isinstance(native_value, Incremental):
             self._terms = self.terms.merged_with(native_value.terms)
         else:
             self._terms = replace(self.terms, initial_value=native_value)
 
     def use_key(self, primary_key: Any) -> None:
-        """Take the key of the resource, where there is no own one; also while it runs, before a frame."""
+        """Set the key of the resource if there is none; also while it runs, before a frame."""
         self._terms = self.terms.with_key(primary_key)
         if self._running is not None:
             self._running.use_key(primary_key)
 
     def bind(self, running: RunningCursor, *, resource_name: str, terms: CursorOptions) -> None:
-        """Follow a cursor that runs; extract calls this."""
+        """Connect to a running cursor; called by extract."""
         self._running, self.resource_name, self._terms = running, resource_name, terms
 
     def __repr__(self) -> str:
@@ -229,7 +229,7 @@ Incremental.EMPTY = Incremental()
 
 
 def as_incremental(hint: Any) -> Incremental[Any]:
-    """The hint as users give it: an incremental, or its arguments in a dict."""
+    """Create an incremental from a hint: an incremental, or its arguments in a dict."""
     if isinstance(hint, Incremental):
         return hint
     if isinstance(hint, dict):

@@ -1,4 +1,4 @@
-"""Items that carry a mark: which table they belong to, or what to know about it from here on."""
+"""Items with marks: the table of an item, or hints that apply from this item on."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableNameMark:
-    """The item belongs to this table."""
+    """The table of the item."""
 
     table_name: str
 
 
 @dataclass(frozen=True, slots=True)
 class HintsMark:
-    """The resource has these hints from this item on; with `variant` only the table that they name."""
+    """Hints that apply from this item on; with `variant`, only to the table that they name."""
 
     hints: TableHints
     variant: bool = False
@@ -28,9 +28,9 @@ Mark = TableNameMark | HintsMark
 
 
 class MarkedItem:
-    """An item and its mark; the mark stays with everything that is made of the item.
+    """An item and its mark; everything made from the item inherits the mark.
 
-    Not a dataclass: those are rows.
+    Not a dataclass, because dataclass items are rows.
     """
 
     __slots__ = ("item", "mark")
@@ -43,6 +43,6 @@ class MarkedItem:
 
 
 class EmptyTable(list[Any]):
-    """A page without rows whose table is to be there all the same."""
+    """A page without rows, for a table that is created nevertheless."""
 
     __slots__ = ()

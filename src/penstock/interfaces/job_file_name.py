@@ -1,4 +1,4 @@
-"""The grammar of job file names, shared by packages and destinations."""
+"""The format of job file names, shared by packages and destinations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PARTS: Final = ("table_name", "file_id", "retry_count", "file_format")
 _UNSAFE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 _RETRY_COUNT = re.compile(r"0|[1-9][0-9]{0,8}")
 _MESSAGE_FORMAT, _SHOWN_CHARACTERS = "exception", 80
-# Room for the message beside it and for nine digits of retries: a retry must not make a name too long.
+# Space for the message file and for nine digits of retries: a retry must not make a name too long.
 _MAX_BYTES = 255 - len(f".{_MESSAGE_FORMAT}") - 9
 
 
@@ -31,15 +31,15 @@ class ParsedLoadJobFileName(NamedTuple):
     is_compressed: bool = False
 
     def job_id(self) -> str:
-        """Unique identifier of the job; without the retry count, so it never changes."""
+        """Return the id of the job: without the retry count, so that it never changes."""
         return f"{self.table_name}.{self.file_id}.{self._extension()}"
 
     def file_name(self) -> str:
-        """The name of the file."""
+        """Return the file name."""
         return f"{self.table_name}.{self.file_id}.{self.retry_count}.{self._extension()}"
 
     def with_retry(self) -> ParsedLoadJobFileName:
-        """The same job, tried once more."""
+        """Return the same job with one more retry."""
         return self._replace(retry_count=self.retry_count + 1)
 
     def _extension(self) -> str:
@@ -50,7 +50,7 @@ class ParsedLoadJobFileName(NamedTuple):
 
     @staticmethod
     def parse(file_name: str) -> ParsedLoadJobFileName:
-        """Read a name, or a path that ends in one."""
+        """Parse a file name, or a path that ends in one."""
         name = file_name.rsplit("/", 1)[-1]
         parts = name.split(".")
         compressed = len(parts) == len(_PARTS) + 1 and parts[-1] == "gz"
@@ -61,12 +61,12 @@ class ParsedLoadJobFileName(NamedTuple):
 
     @staticmethod
     def new_file_id() -> str:
-        """Ten random hexadecimal digits."""
+        """Return ten random hexadecimal digits."""
         return secrets.token_hex(5)
 
 
 def _name_error(name: str, parts: list[str]) -> str | None:
-    """Why this cannot be a name, or None. It must read back as it was written, whatever it is retried."""
+    """Return why the name is invalid, or None. It must parse back to the same parts with any retry count."""
     if _UNSAFE_CHARACTERS.search(name):
         return "it has a character in it that no name may have"
     if len(parts) != len(_PARTS) or not all(parts):

@@ -1,4 +1,4 @@
-"""The ledger of a dataset: which loads are complete, and the schema and state that go with them."""
+"""The ledger of a dataset: its complete loads with their schemas and states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitRecord:
-    """One complete load: the row of `_dlt_loads`, with our columns beside dlt's own."""
+    """A complete load: the row of `_dlt_loads`, with additional columns."""
 
     load_id: str
     schema_name: str
@@ -26,26 +26,26 @@ class CommitRecord:
 
 
 class CompleteLoad(NamedTuple):
-    """How a complete load is called."""
+    """The name of a complete load."""
 
     schema_name: str
     load_id: str
 
 
 class LoadSnapshot(Protocol):
-    """The complete loads of a dataset at one moment. What is completed later is not among them."""
+    """The complete loads of a dataset at one moment."""
 
     def last_loads(self) -> Mapping[str, str]:
-        """The id of the newest load of each schema; the schema that was loaded first comes first."""
+        """Return the id of the newest load of each schema, in the order of their first loads."""
 
     def find(self, load_id: str) -> CommitRecord | None:
-        """The commit of a load, whatever its schema; None when it is not among the complete ones."""
+        """Return the commit of a load, whatever its schema; None if it is not complete."""
 
     def __contains__(self, load_id: object) -> bool:
-        """Whether a load was complete."""
+        """Return whether a load was complete."""
 
     def loads(self) -> Sequence[CompleteLoad]:
-        """The names of all complete loads, oldest first. Lists all that ever was."""
+        """Return the names of all complete loads, oldest first. Lists the whole ledger."""
 
 
 class StorageSchemaInfo(NamedTuple):
@@ -72,43 +72,43 @@ class StateInfo(NamedTuple):
 
 
 class Ledger(Protocol):
-    """Says which loads count. A commit is one put-if-absent, made after everything else is in place."""
+    """The record of committed loads. A commit is one put-if-absent, after all other writes."""
 
     def initialize(self) -> None:
-        """Make the dataset and its system tables if they are not there."""
+        """Create the dataset and its system tables if they do not exist."""
 
     def is_initialized(self) -> bool:
-        """Whether anything was ever loaded here."""
+        """Return whether the dataset exists."""
 
     def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
-        """The commit of one load, or None while it is not complete."""
+        """Return the commit of a load, or None if it is not complete."""
 
     def last_commit(self, pipeline_name: str) -> CommitRecord | None:
-        """The newest complete load of a pipeline."""
+        """Return the newest complete load of a pipeline."""
 
     def complete_loads(self) -> Sequence[CompleteLoad]:
-        """The names of all complete loads, oldest first. Lists all that ever was: no run asks for it."""
+        """Return the names of all complete loads, oldest first. Lists the whole ledger."""
 
     def snapshot(self) -> LoadSnapshot:
-        """The complete loads at this moment, at a cost that does not depend on their number."""
+        """Return the complete loads at this moment; the cost does not depend on their number."""
 
     def find_schema(self, *, schema_name: str, version_hash: str) -> StorageSchemaInfo | None:
-        """One stored version of a schema."""
+        """Return a stored version of a schema."""
 
     def store_schema(self, row: StorageSchemaInfo) -> None:
-        """Keep a schema version as the newest; keeping the same one twice changes nothing."""
+        """Store a schema version as the newest. Idempotent."""
 
     def store_state(self, row: StateInfo, *, schema_hash: str) -> None:
-        """Keep a pipeline state; it counts only once its load is committed."""
+        """Store a pipeline state; it counts once its load is committed."""
 
     def commit(self, record: CommitRecord) -> bool:
-        """Complete a load. False when somebody else had completed it."""
+        """Complete a load. Return False if another process completed it."""
 
     def last_schema(self, schema_name: str | None = None) -> StorageSchemaInfo | None:
-        """The newest stored version of one schema, or of any."""
+        """Return the newest stored version of a schema, or of any schema."""
 
     def last_state(self, pipeline_name: str) -> StateInfo | None:
-        """The newest state of a pipeline that belongs to a complete load."""
+        """Return the newest state of a pipeline that belongs to a complete load."""
 
     def rows(self, table: str) -> Sequence[Mapping[str, Any]]:
-        """All rows of a system table, oldest first."""
+        """Return all rows of a system table, oldest first."""

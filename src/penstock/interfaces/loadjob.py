@@ -1,4 +1,4 @@
-"""Load jobs: one job file on its way into a table."""
+"""Load jobs: the load of one job file into a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TLoadJobState = Literal["running", "failed", "retry", "completed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadMark:
-    """What every table commit of a load is marked with, so that it lands once."""
+    """The mark of a load on its table commits, by which a repeated commit is recognized."""
 
     pipeline_name: str
     sequence: int
@@ -26,71 +26,71 @@ class LoadMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedJob:
-    """What a job came to in one table; None stands for what the destination did not say."""
+    """The effect of a job on one table; None for facts that the destination does not report."""
 
     table: str
     rows: int | None = None
     version_before: int | None = None
     version_after: int | None = None
     skipped: bool = False
-    """True when an earlier attempt of the same load had committed it."""
+    """Whether an earlier attempt of the same load had committed it."""
 
 
 class LoadJob(ABC):
     """A job that loads one file.
 
     It starts as `running` and ends as `completed`, `failed` (terminal) or `retry`. While it runs, `state` is
-    asked from time to time; once it has ended, nothing but `exception` and `applied` is asked, and then the
-    job is let go. The job file exists as long as the job runs.
+    polled; after that only `exception` and `applied` are called, and the job is discarded. The job file
+    exists while the job runs.
 
-    `__init__` sets the job running, or does all of its work. `LoadClientTerminalException` raised there
-    means `failed`, `LoadClientTransientException` means `retry`, and so do errors that nobody knows.
+    `__init__` starts the job, or does all of its work. `LoadClientTerminalException` raised there means
+    `failed`; `LoadClientTransientException` and unknown errors mean `retry`.
     """
 
     def __init__(self, file_name: str) -> None:
-        """`file_name` says which job this is, so it is unique in all loads."""
+        """`file_name` identifies the job and is unique in all loads."""
         self._name = ParsedLoadJobFileName.parse(file_name)
 
     @abstractmethod
     def state(self) -> TLoadJobState:
-        """How it stands now; asks the system that does the work where that is another one."""
+        """Return the current state; query the system that does the work, if it is another one."""
 
     def file_name(self) -> str:
-        """The name of the job file."""
+        """Return the name of the job file."""
         return self._name.file_name()
 
     def job_id(self) -> str:
-        """The id of the job: its file's name without the number of retries."""
+        """Return the id of the job: its file name without the number of retries."""
         return self._name.job_id()
 
     def job_file_info(self) -> ParsedLoadJobFileName:
-        """The parts of the file's name."""
+        """Return the parts of the file name."""
         return self._name
 
     @abstractmethod
     def exception(self) -> str:
-        """Why the job is `failed` or to be tried again, as text."""
+        """Return the message of a job that is `failed` or to be retried."""
 
     def applied(self) -> Sequence[AppliedJob]:
-        """What a completed job came to, for each table it changed; kept with the load.
+        """Return the effects of a completed job by changed table; they are stored with the load.
 
-        A job that failed after it had changed a table says so with the version after: then the table is
-        brought back, if the destination can do that.
+        A job that failed after it had changed a table returns the version after the change; the table is
+        rolled back, if the destination can do that.
         """
         return ()
 
 
 class NewLoadJob(LoadJob):
-    """A job that brings a job file of its own, to be run as part of the same load."""
+    """A job that creates another job file in the same load."""
 
     @abstractmethod
     def new_file_path(self) -> str:
-        """Where the new job file is now; it is moved into the package. Empty: there is no job to run."""
+        """Return the path of the new job file, which is moved into the package; empty if there is none."""
 
 
 class FollowupJob:
-    """Marks a job after which other jobs may have to run."""
+    """A job that may be followed by other jobs."""
 
     def create_followup_jobs(self, final_state: TLoadJobState) -> Sequence[NewLoadJob]:
-        """The jobs to run after this one, which has ended in `final_state`."""
+        """Return the jobs to run after this one ended in `final_state`."""
         return ()

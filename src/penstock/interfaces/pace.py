@@ -1,4 +1,4 @@
-"""Calls are kept apart in time. Also runs where penstock is not installed."""
+"""Minimum interval between calls. Also runs without penstock, on executors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Pacer:
-    """Lets one caller through at a time, and the next one not before the interval is over.
+    """Lets one caller pass per interval.
 
-    The first one waits as well: nobody knows when whoever was here before has made its last call. What was
-    missed is not made up for.
+    The first call waits too, because the last call of an earlier process is unknown. Missed intervals do not
+    accumulate.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Who wants to know how far a run is: a collector is told now and then, not for every row."""
+"""Progress of a run: collectors, which are called at intervals and not for every row."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 TABLES: Final = "Tables"
 JOBS: Final = "Jobs"
 STEP_COUNTERS: Final = frozenset((TABLES, JOBS))
-"""Counts of a whole step, with a total. All other names are those of resources and tables, and count rows."""
+"""Counters of a whole step, with a total. All other names are resources and tables and count rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkStage:
-    """A stage of Spark that is under way: how many of its tasks are done."""
+    """A running stage of Spark, with its tasks."""
 
     stage_id: int
     tasks: int
@@ -26,9 +26,9 @@ class SparkStage:
 
 
 class Collector:
-    """Is told of steps and of what they count. This one keeps quiet; others say it in their own way.
+    """Receives steps and their counts. This class ignores them; subclasses show them.
 
-    A collector is called with the name of a step and used for its time:
+    A collector is called with the name of a step and is then a context manager:
 
     >>> collector = Collector()
     >>> with collector("extract of shop"):
@@ -36,15 +36,15 @@ class Collector:
     """
 
     step: str | None = None
-    """The step that goes on, if one does."""
+    """The current step, if any."""
     has_failed: bool = False
-    """Whether the step that ends just now ends with an error."""
+    """Whether the step that ends now has raised an error."""
     shows_stages: bool = False
-    """Whether somebody looks at Spark's stages: they are asked for only then."""
+    """Whether the collector shows Spark's stages; otherwise they are not read."""
 
     @contextmanager
     def __call__(self, step: str) -> Iterator[Self]:
-        """Follow a step for the time of a block."""
+        """Follow a step within a block."""
         self.has_failed = False
         self._start(step)
         try:
@@ -64,13 +64,13 @@ class Collector:
         message: str | None = None,
         label: str | None = None,
     ) -> None:
-        """Count something: `inc` more, of `total` where that is known."""
+        """Count: `inc` more, of `total` if known."""
 
     def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
-        """Say how a resource or a table stands, in a word; `size` are its bytes, `message` is the reason."""
+        """Set the state of a resource or table; `size` is in bytes, `message` is a reason."""
 
     def stages(self, found: Sequence[SparkStage]) -> None:
-        """See the stages of Spark that are under way now; may be called by another thread."""
+        """Receive the running stages of Spark; may be called by another thread."""
 
     def _start(self, step: str) -> None:
         self.step = step
@@ -80,7 +80,7 @@ class Collector:
 
 
 class ThrottledProgress:
-    """Tells a collector what has been added to some counts, at most so often."""
+    """Reports counts to a collector at a minimum interval."""
 
     __slots__ = ("_clock", "_collector", "_interval", "_next_report", "_reported")
 
@@ -91,12 +91,12 @@ class ThrottledProgress:
         self._next_report, self._reported = 0.0, dict[str, int]()
 
     def report(self, counts: Mapping[str, int]) -> None:
-        """Tell what is new, unless something was told just now."""
+        """Report the increments, unless the interval has not passed."""
         if self._clock() >= self._next_report:
             self.report_now(counts)
 
     def report_now(self, counts: Mapping[str, int]) -> None:
-        """Tell what is new."""
+        """Report the increments."""
         self._next_report = self._clock() + self._interval
         for name, count in counts.items():
             more = count - self._reported.get(name, 0)

@@ -1,4 +1,4 @@
-"""Refresh: tables and states that begin anew with a load, and how destinations are told of it."""
+"""Refresh: tables and states that a load resets, and the hint for destinations."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 TRefreshMode = Literal["drop_sources", "drop_resources", "drop_data"]
-"""What begins anew: all tables and the state of a source, or those of its resources, or their rows only."""
+"""What is reset: all tables and the state of a source, those of selected resources, or only their rows."""
 
 Renewal = Literal["table", "rows"]
-"""What the commit of a load puts in the place of what is there: a table of another shape, or other rows."""
+"""What the commit of a load replaces: a table with its columns, or its rows."""
 
 RENEW: Final = "x-renew"
-"""The hint by which a root table says to a destination that its chain begins anew; it is never stored."""
+"""The hint of a root table by which a destination replaces its chain; it is never stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refresh:
-    """What of one source begins anew with a package."""
+    """The refresh of one source by a package."""
 
     mode: TRefreshMode
     resources: tuple[str, ...] = ()
-    """The resources that are extracted; of `drop_sources` it is every one of the source."""
+    """The selected resources; for `drop_sources` all of the source."""
 
     @property
     def drops_tables(self) -> bool:
-        """Whether tables go, and not their rows only."""
+        """Whether tables are dropped, not only their rows."""
         return self.mode != "drop_data"
 
     def affected_tables(self, tables: Mapping[str, Table]) -> tuple[str, ...]:
-        """Which of the tables begin anew, those that are nested in them too. System tables never do."""
+        """Return the tables to reset, including nested ones. System tables are never reset."""
         return tuple(
             name for name in tables if not name.startswith(SYSTEM_PREFIX) and self._affects(name, tables)
         )
@@ -47,12 +47,12 @@ class Refresh:
         return self.mode == "drop_sources" or root_table(name, tables).resource in self.resources
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for control files."""
+        """Return plain data for control files."""
         return {"mode": self.mode, "resources": list(self.resources)}
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> Refresh:
-        """Read what `to_dict` gave; TypeError for what it never gives."""
+        """Parse the result of `to_dict`; raise TypeError for anything else."""
         mode, resources = document["mode"], document["resources"]
         if mode not in get_args(TRefreshMode) or not all(isinstance(one, str) for one in resources):
             raise TypeError(f"refresh {dict(document)!r:.80}")
@@ -60,7 +60,7 @@ class Refresh:
 
 
 def check_refresh(mode: str | None) -> TRefreshMode | None:
-    """Refuse a mode that there is not.
+    """Raise an error for an unknown mode.
 
     >>> check_refresh("drop_data")
     'drop_data'
@@ -72,5 +72,5 @@ def check_refresh(mode: str | None) -> TRefreshMode | None:
 
 
 def renewal_of(table: str, tables: Mapping[str, Table]) -> Renewal | None:
-    """What becomes of the chain of a table in this load; None where rows come to those that are there."""
+    """Return what this load replaces in the chain of a table; None if rows are added."""
     return cast("Renewal | None", root_table(table, tables).extras.get(RENEW))

@@ -1,7 +1,7 @@
-"""What user code may ask about the moment it runs in: the one context variable of this room.
+"""The context of a run for user code: the one context variable of this package, and the set of seen items.
 
-Set by pipeline, extract and load, and copied into their threads. Read by functions that users call, never by
-a room's own decisions.
+Set by pipeline, extract and load, and copied into their threads. Read by public functions, never by internal
+decisions.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ DIGEST_SIZE: Final = 9
 
 
 class SeenSet(Protocol):
-    """Things that were read by loads that came through, by their digests.
+    """Items that committed loads have read, by their digests.
 
-    What is remembered counts with the package that is filled at that moment: if that is never loaded, it was
-    not read.
+    An item that is added now counts once the current package is loaded; if it never is, the item was not
+    read.
     """
 
     def contains(self, digest: bytes) -> bool:
-        """Whether an earlier run has read it."""
+        """Return whether an earlier run has read the item."""
 
     def add(self, digest: bytes) -> None:
-        """It is read now."""
+        """Add an item."""
 
 
 def item_digest(*parts: str | int) -> bytes:
-    """What a thing is known by: all facts that make it another thing when they change.
+    """Return the key of an item: all facts whose change makes it another item.
 
     >>> item_digest("s3://lake/a.csv", 7).hex(), len(item_digest("s3://lake/a.csv", 8)) == DIGEST_SIZE
     ('e73db9efa04342b5d6', True)
@@ -48,7 +48,7 @@ def item_digest(*parts: str | int) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentPackage:
-    """The load package at hand. `document` is one dict, the same in all threads; `commit` writes it."""
+    """The current load package. `document` is one dict, shared by all threads; `commit` writes it."""
 
     document: dict[str, Any]
     commit: Callable[[], None]
@@ -56,7 +56,7 @@ class CurrentPackage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """The moment: which pipeline, package, source and resource user code runs for."""
+    """The pipeline, package, source and resource that user code runs for."""
 
     pipeline: Any = None
     package: CurrentPackage | None = None
@@ -67,20 +67,20 @@ class RunContext:
     source: Any = None
     resource: Any = None
     metrics: dict[str, Any] | None = None
-    """The resource's own counts; one dict, the same in all threads."""
+    """The resource's own counters; one dict, shared by all threads."""
     open_seen_set: Callable[[str, str], SeenSet] | None = None
-    """What a resource, by its name, has read before, under a name of its own."""
+    """Returns the seen items of a resource, by the name of the resource and of the set."""
     lend_session: Callable[[Mapping[str, str]], Any] | None = None
-    """Lends a session of Spark that was told this besides; it is there until the extraction is over."""
+    """Lends a Spark session with additional settings until the end of the extraction."""
     track_session: Callable[[Any], AbstractContextManager[None]] | None = None
-    """Has it seen what a thread does with a session in a block."""
+    """Tracks the work of a thread in a session within a block."""
 
 
 _context: ContextVar[RunContext] = ContextVar("penstock_current", default=RunContext())  # noqa: B039 - a frozen value
 
 
 def current_context() -> RunContext:
-    """The moment of the calling thread; all fields are None outside a run.
+    """Return the context of the calling thread; all fields are None outside of a run.
 
     >>> current_context().package is None
     True
@@ -89,24 +89,24 @@ def current_context() -> RunContext:
 
 
 def is_on_executor() -> bool:
-    """Whether this is a task of Spark: what user code may ask is known on the driver only.
+    """Return whether this is a Spark task, where the context is not available.
 
     >>> is_on_executor()
     False
     """
-    # Looked up, not imported: who is no task has no need of Spark.
+    # Looked up, not imported: only a task has these modules loaded.
     tasks = sys.modules.get("pyspark.taskcontext")
     return tasks is not None and tasks.TaskContext.get() is not None
 
 
 def update_context(**changes: Any) -> None:
-    """Change some fields from here on: for a pipeline that becomes the active one."""
+    """Change fields until further notice, for a pipeline that is activated."""
     _context.set(replace(_context.get(), **changes))
 
 
 @contextmanager
 def override_context(**changes: Any) -> Iterator[RunContext]:
-    """Change some fields for the time of a block.
+    """Change fields within a block.
 
     >>> with override_context(resource_name="items") as moment:
     ...     current_context().resource_name
@@ -120,7 +120,7 @@ def override_context(**changes: Any) -> Iterator[RunContext]:
 
 
 def context_with(**changes: Any) -> Context:
-    """A copy of the calling thread's context with some fields changed, to run user code in.
+    """Return a copy of the calling thread's context with changed fields, to run user code in.
 
     >>> context_with(resource_name="items").run(lambda: current_context().resource_name)
     'items'
@@ -133,7 +133,7 @@ def context_with(**changes: Any) -> Context:
 
 
 def update_in_context(context: Context, **changes: Any) -> None:
-    """Change some fields in a context that was made before.
+    """Change fields of an existing context.
 
     >>> made = context_with(resource_name="items")
     >>> update_in_context(made, source_name="shop")

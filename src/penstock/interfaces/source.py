@@ -1,4 +1,4 @@
-"""What the extract stage is given: streams of items, and how they hang together."""
+"""The input of the extract stage: streams of items and their relations."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NextItemMode = Literal["round_robin", "fifo"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemStep:
-    """What is done with each item on its way.
+    """A step for the items of a stream.
 
     `map`, `filter` and `yield_map` are called with every row of a page, `call` and `metrics` with the page.
-    The function of `incremental` is called once, with nothing, and gives the cursor that the items pass.
+    The function of `incremental` is called once, without arguments, and returns the cursor for the items.
     """
 
     kind: StepKind
@@ -34,7 +34,7 @@ class ItemStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """How much of a resource is taken. Counts what it yields, or the rows of it with `count_rows`."""
+    """The limit of a resource: a number of yielded items, or of rows with `count_rows`."""
 
     max_items: int | None = None
     max_time: float | None = None
@@ -42,18 +42,18 @@ class Limit:
 
 
 class DeclarationBase:
-    """The base of what users declare: something that is no item, should a resource yield it."""
+    """The base class of sources and resources: an object of it is not an item."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stream:
-    """One resource, ready to be read. A stream that several others take their items from is read once."""
+    """A resource to be read. A stream with several transformers is read once."""
 
     name: str
     open: Callable[..., Any]
-    """Gives the items: called with nothing, or, of a transformer, with an item and its mark."""
+    """Opens the iterator: called without arguments, or for a transformer with an item and its mark."""
     parent: Stream | None = None
     parent_steps: tuple[ItemStep, ...] = ()
     """Steps between the parent and the transformer."""
@@ -63,15 +63,15 @@ class Stream:
     variants: Mapping[str, TableHints] = field(default=FrozenMap[TableHints]())
     """Hints of single tables, for streams that write to several."""
     tables: frozenset[str] | None = None
-    """The tables whose rows are wanted; None for all."""
+    """The tables to read; None for all."""
     selected: bool = True
     parallel: bool = False
     resource: Any = None
-    """What the user holds, for `current.resource()`."""
+    """The user's object, for `current.resource()`."""
     work: WorkItemSpec | None = None
-    """Items that can be shared out: the stream is opened once for each of them."""
+    """Items that can be distributed: the stream is opened once per item."""
     needs: tuple[str, ...] = ()
-    """What a session of Spark must bring for it, by the names of presets: the jar of a database, say."""
+    """Presets that a Spark session needs for it, such as the jar of a database."""
 
     @property
     def is_transformer(self) -> bool:
@@ -79,7 +79,7 @@ class Stream:
         return self.parent is not None
 
     def chain(self) -> Iterator[Stream]:
-        """This stream and those that it takes its items from, nearest first."""
+        """Return this stream and its parents, nearest first."""
         stream: Stream | None = self
         while stream is not None:
             yield stream
@@ -88,29 +88,29 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """One source, ready to be read: its streams, and what it says of the whole schema."""
+    """A source to be read: its streams and schema settings."""
 
     name: str | None
-    """The name of the source, of its schema and of its state; None for data that came without a source."""
+    """The name of the source, its schema and its state; None for data without a source."""
     streams: tuple[Stream, ...]
     section: str | None = None
     schema: StoredSchema | None = None
-    """What the source brought: settings, and tables that it declares. None where it brought nothing."""
+    """The schema of the source: settings and declared tables. None if it has none."""
     source: Any = None
-    """What the user holds, for `current.source()`."""
+    """The user's object, for `current.source()`."""
     contract: Any = None
-    """The schema contract of the run; None where it has none."""
+    """The schema contract of the run; None if unset."""
     refresh: TRefreshMode | None = None
-    """What of the source begins anew with this run; None for nothing."""
+    """The refresh of the source in this run; None if unset."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What a session of Spark must bring for its streams."""
+        """Return the presets that a Spark session needs for its streams."""
         return tuple(
             dict.fromkeys(need for stream in self.streams for one in stream.chain() for need in one.needs)
         )
 
     @property
     def sections(self) -> tuple[str, ...] | None:
-        """The sections of the configuration that its resources look in; None for those that look alone."""
+        """Return the configuration sections of its resources; None for resources without a source."""
         return ("sources", self.section, self.name) if self.section and self.name and self.source else None

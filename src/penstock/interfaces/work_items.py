@@ -1,4 +1,4 @@
-"""Work that can be split: the items of a resource, and how often its function may be called."""
+"""Work items: a resource split into parts, and the rate limit of its calls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _UNIT_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """At most so many calls in so many seconds, whoever makes them."""
+    """A maximum number of calls per interval, over all processes."""
 
     calls: int
     seconds: int
 
     @staticmethod
     def parse(text: str) -> RateLimit:
-        """Read what a user says.
+        """Parse a rate limit of users.
 
         >>> RateLimit.parse("50/s"), RateLimit.parse("1000/h")
         (RateLimit(calls=50, seconds=1), RateLimit(calls=1000, seconds=3600))
@@ -41,7 +41,7 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFunction:
-    """A function of a user and all arguments but the first, which is the item."""
+    """A user function and all arguments but the first, which is the item."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -50,16 +50,16 @@ class ItemFunction:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkItemSpec:
-    """The work items of a stream. Its `open` is called with each of them."""
+    """The work items of a stream; its `open` is called with each."""
 
     items: Any
-    """What was declared: an iterable, a function that gives one, or a Spark DataFrame."""
+    """The declared items: an iterable, a function that returns one, or a Spark DataFrame."""
     resolve_function: Callable[[], ItemFunction]
-    """For those who call the function elsewhere; settings are asked for when this is called."""
+    """Returns the bound function, to call it on executors; resolves settings."""
     rate: RateLimit | None = None
     split: Callable[[Any], Iterable[Any]] | None = None
-    """Of a transformer: makes work items of what its parent gives, in the place of `items`."""
+    """For a transformer: creates work items from the items of its parent, instead of `items`."""
     paces_itself: bool = False
-    """Whether the function takes `pace`, and calls it whenever something is done that the rate counts."""
+    """Whether the function has the argument `pace`, and calls it for everything that the rate counts."""
     modules: tuple[ModuleType, ...] = ()
-    """Modules of ours that travel with the function."""
+    """Modules of penstock that are sent with the function."""

@@ -70,8 +70,8 @@ class SparkWatch:
     def interrupt(self) -> None:
         """Cancel the jobs of the run, also those in the user's session; other jobs of it continue.
 
-        A call that was interrupted while Spark planned submits its job afterwards, so cancellation is repeated
-        for a minute in a separate thread. The groups belong to this run alone.
+        A call that was interrupted while Spark planned submits its job afterwards, so cancellation is
+        repeated for a minute in a separate thread. The groups belong to this run alone.
         """
         with self._lock:
             groups = list(self._own_groups.values())

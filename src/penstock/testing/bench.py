@@ -1,4 +1,4 @@
-"""Where the cases of a contract suite run: a destination, a folder, a way to look at what was loaded."""
+"""The environment of a contract case: a destination, folders, and a reader of tables."""
 
 from __future__ import annotations
 
@@ -28,42 +28,42 @@ ROOT_TABLE = "items"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """One destination under test.
+    """A destination under test.
 
-    `read` gives the rows of a table: it gets the name of the dataset and that of the table, and gives nothing
-    where there is no such table. Without it the tables are read as users read them, by `pipeline.dataset()`.
+    `read` returns the rows of a table for the names of dataset and table; empty if the table does not exist.
+    Without it, tables are read by `pipeline.dataset()`.
     """
 
     destination: Destination
     folder: Path
-    """An empty folder for what pipelines keep on this machine."""
+    """An empty folder for working folders."""
     spark: SparkSession | None = None
     read: Read | None = None
     packages_travel: bool = True
-    """Whether another machine finds the packages: beside the tables, or in a `package_storage`."""
+    """Whether another machine finds the packages: next to the tables, or in a `package_storage`."""
     hints: Mapping[str, Any] = field(default_factory=dict)
-    """What resources must say for this destination, such as a table format."""
+    """Arguments of resources for this destination, such as a table format."""
     dataset_name: str = "contract"
     machine: str = "here"
 
     def of_case(self, name: str) -> Bench:
-        """The bench with a dataset for one case alone."""
+        """Return the bench with a dataset for one case."""
         return replace(self, dataset_name=f"{self.dataset_name}_{name.replace('-', '_')}")
 
     def elsewhere(self) -> Bench:
-        """The bench on a machine that has never heard of the pipeline."""
+        """Return the bench on a new machine, which has no working folder."""
         return replace(self, machine=f"{self.machine}-another")
 
     def after_a_crash(self) -> Bench:
-        """The bench on another machine, where that can go on with what this one has left."""
+        """Return the bench on another machine, if that can continue pending packages."""
         return self.elsewhere() if self.packages_travel else self
 
     def with_destination(self, destination: Destination) -> Bench:
-        """The bench with another way to the same tables."""
+        """Return the bench with another configuration of the same tables."""
         return replace(self, destination=destination)
 
     def pipeline(self) -> Pipeline:
-        """The pipeline of the case, as a new process makes it."""
+        """Return the pipeline of the case, as a new process creates it."""
         return pipeline(
             self.dataset_name,
             pipelines_dir=self.folder / self.machine,
@@ -73,23 +73,23 @@ class Bench:
         )
 
     def load(self, rows: Sequence[Mapping[str, Any]], **hints: Any) -> LoadInfo:
-        """Load rows into the table of the case; what a step fails with is raised as it is."""
+        """Load rows into the table of the case; raise the cause of a failed step."""
         try:
             return self.pipeline().run(resource(list(rows), name=ROOT_TABLE, **{**self.hints, **hints}))
         except PipelineStepFailed as failed:
             raise failed.exception from failed
 
     def resume(self) -> LoadInfo:
-        """Finish what is pending."""
+        """Load pending packages."""
         return self.pipeline().run()
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """All rows of a table; moments as text, in UTC."""
+        """Return all rows of a table; timestamps as text, in UTC."""
         found = self.read(self.dataset_name, table) if self.read else self._read(table)
         return [{name: _plain_value(value) for name, value in row.items()} for row in found]
 
     def documents(self, *nested: str) -> dict[str, Any]:
-        """The root table and those nested in it, by the last parts of their names."""
+        """Return the root table and its nested tables, by the last parts of their names."""
         tables = [ROOT_TABLE, *(f"{ROOT_TABLE}__{name}" for name in nested)]
         return documents({table: self.rows(table) for table in tables}, ROOT_TABLE)
 

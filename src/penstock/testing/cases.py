@@ -1,4 +1,4 @@
-"""What holds of every load, whatever it writes: once, all of it or nothing, and no row lost in silence."""
+"""Cases for every load: exactly once, all or nothing, and no lost rows."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _UPDATED_ROWS: Final = [{"id": 1, "name": "new", "tags": ["w"]}]
 
 
 class Crash(BaseException):
-    """The process is gone: nothing that it would have done is done."""
+    """A simulated death of the process: nothing after it is executed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseDefinition:
-    """Something that every destination keeps."""
+    """A property of every destination."""
 
     name: str
     promise: str
@@ -46,7 +46,7 @@ class CaseDefinition:
 
 
 class CrashingDestination:
-    """A destination whose process dies at its n-th step, just before it or just after."""
+    """A destination whose process dies before or after its n-th step."""
 
     def __init__(self, reference: DestinationReference, *, at: int, after: bool) -> None:
         self._reference, self._crash_step, self._after = reference, at, after
@@ -54,11 +54,11 @@ class CrashingDestination:
         self.steps = 0
 
     def capabilities(self) -> DestinationCapabilitiesContext:
-        """Those of the destination."""
+        """Return the capabilities of the wrapped destination."""
         return self._reference.capabilities()
 
     def spec(self) -> type[DestinationClientConfiguration]:
-        """That of the destination."""
+        """Return the settings class of the wrapped destination."""
         return self._reference.spec()
 
     def client(
@@ -68,7 +68,7 @@ class CrashingDestination:
         *,
         spark: SparkSession | None = None,
     ) -> JobClientBase:
-        """A client whose jobs and whose last word are steps."""
+        """A client whose jobs and whose completion of a load are steps."""
         client: Any = self._reference.client(schema, initial_config, spark=spark)
         start, restore, complete = client.start_file_load, client.restore_file_load, client.complete_load
 
@@ -98,14 +98,14 @@ class CrashingDestination:
 
 
 def _wait_for_end(job: LoadJob) -> LoadJob:
-    """A job that another system works on has had its effect, or none, before the process dies."""
+    """Wait for a job in another system, so that its effect is decided before the process dies."""
     while job.state() == "running":
         threading.Event().wait(0.01)
     return job
 
 
 def _check_crash_at_each_step(bench: Bench, expected: dict[str, Any], **hints: Any) -> None:
-    """Die at every step in turn; each time the next process ends as if nothing had been."""
+    """Crash at every step in turn; the next process must end as if there was no crash."""
     at, steps = 1, 2
     while at <= steps:
         for after in (False, True):

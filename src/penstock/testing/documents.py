@@ -1,4 +1,4 @@
-"""Tables as documents again: every root row with the nested rows that belong to it."""
+"""Tables as documents: every root row with its nested rows; and rows for tests."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def documents(tables: Tables, root: str) -> dict[str, Any]:
-    """What there is to compare of a root table and those nested in it, whatever ids the rows have.
+    """Return the documents of a root table and its nested tables, without ids of rows.
 
-    `rows` are the documents in an order of their own, without nulls and without the columns of the engine but
-    those of history. `orphans` counts nested rows whose parent is not there, by table.
+    `rows` are the sorted documents, without nulls and the engine's columns, except those of history.
+    `orphans` counts nested rows without a parent, by table.
 
     >>> tables = {
     ...     "items": [{"id": 1, "_dlt_id": "a"}],
@@ -57,7 +57,7 @@ def _is_system_column(column: str) -> bool:
 
 
 def nested_rows(count: int) -> Iterator[dict[str, Any]]:
-    """Small nested rows: an object, a list of objects and a list of texts in each.
+    """Return small nested rows: an object, a list of objects and a list of texts in each.
 
     >>> row = next(nested_rows(1))
     >>> row["seller"], row["tags"], row["parts"]

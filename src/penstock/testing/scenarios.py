@@ -1,4 +1,4 @@
-"""Loads one after another, and the tables that they must come to."""
+"""Sequences of loads and the tables that they must produce."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DAYS: Final = [f"2024-01-0{day}T00:00:00+00:00" for day in range(1, 5)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """What a resource brings, load after load, and the documents that its tables hold then."""
+    """The rows of each load, and the expected documents."""
 
     name: str
     promise: str
@@ -29,7 +29,7 @@ class Scenario:
     needs: tuple[str, ...] = ()
 
     def expected(self) -> dict[str, Any]:
-        """What `documents` must give."""
+        """The expected result of `documents`."""
         rows = [dict(sorted(row.items())) for row in self.rows]
         return {"rows": sorted(rows, key=repr), "orphans": {}}
 
@@ -47,7 +47,7 @@ def _tags(*values: str) -> list[dict[str, Any]]:
 
 
 def _scd2_loads(*loads: Sequence[Row], **more: Any) -> list[tuple[Sequence[Row], Mapping[str, Any]]]:
-    """Loads of a table that keeps history, each with a moment of its own."""
+    """Loads of a table with history, each with its own timestamp."""
     moments = zip(loads, _DAYS, strict=False)
     return [(rows, _merge_hints("scd2", boundary_timestamp=moment, **more)) for rows, moment in moments]
 

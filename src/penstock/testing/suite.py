@@ -1,4 +1,4 @@
-"""The contract suite of destinations: what each must do, ours or a stranger's."""
+"""The contract suite of destinations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Gap:
 
 
 def gap(kind: GapKind, why: str, *, raises: type[BaseException] = AssertionError, says: str = "") -> Gap:
-    """Say that a case is not passed: not yet (`todo`), because of others (`upstream`), or for good (`never`).
+    """Declare a case that is not passed: yet (`todo`), because of others (`upstream`), or ever (`never`).
 
     >>> gap("never", "files have no history").kind
     'never'
@@ -40,17 +40,17 @@ def gap(kind: GapKind, why: str, *, raises: type[BaseException] = AssertionError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One thing that a destination must do."""
+    """One requirement for destinations."""
 
     name: str
     promise: str
     check: Callable[[Bench], None]
     needs: tuple[str, ...] = ()
-    """The write disposition that it takes, and the merge strategy."""
+    """The write disposition and merge strategy of the case."""
     gap: Gap | None = None
 
     def run(self, bench: Bench) -> None:
-        """Check it; a gap that has closed is an error, and so is a disposition that is half refused."""
+        """Run the case; a closed gap is an error, and so is a disposition that is only partly refused."""
         place = bench.of_case(self.name)
         if self.gap is None:
             self._check(place)
@@ -83,10 +83,10 @@ class Case:
 
 
 def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[str] = ()) -> tuple[Case, ...]:
-    """All cases, each to be run with a `Bench`.
+    """Return all cases, each to be run with a `Bench`.
 
-    A destination that lacks a disposition or a strategy passes those cases by refusing it before anything
-    runs. What it should do and does not is named in `gaps`. `only` chooses cases by name.
+    A destination without a disposition or strategy passes those cases by refusing it before anything runs.
+    Known failures are listed in `gaps`. `only` selects cases by name.
 
     >>> names = [case.name for case in destination_suite()]
     >>> names[0], len(names) == len(set(names))
