@@ -26,7 +26,7 @@ def can_pass_through(table_input: TableInput, layout: NestedLayout, decision: De
     Lists are read once for each table, hashed row ids take Python, and refused rows are read twice: then the
     rows are better written once.
     """
-    is_plain = decision.row_id_type == "place" and not decision.refusals
+    is_plain = decision.row_id_type == "position" and not decision.refusals
     is_few = len(table_input.folders) <= _MAX_FOLDERS
     return is_plain and is_few and bool(layout.root.fields) and _is_flat(layout.root)
 

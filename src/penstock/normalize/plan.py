@@ -106,7 +106,7 @@ def plan_tables(decision: Decision, layout: NestedLayout, *, is_partial: bool = 
     """Return a plan for each table that gets rows, parents before children."""
     planner = Planner(decision, layout)
     tables = decision.schema.tables
-    is_hashed = decision.row_id_type != "place"
+    is_hashed = decision.row_id_type != "position"
     return [
         TablePlan(
             table=tables[name],

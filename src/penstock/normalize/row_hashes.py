@@ -45,7 +45,7 @@ class RowHashSpec:
 def row_hash_spec(decision: Decision, naming: NamingConvention) -> RowHashSpec | None:
     """Return the hash of root row ids; None if ids are made of the position."""
     match decision.row_id_type:
-        case "place":
+        case "position":
             return None
         case "row_hash":
             return RowHashSpec()

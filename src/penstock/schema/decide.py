@@ -106,7 +106,7 @@ class _Decider:
 
     def _row_id_type(self) -> RowIdType:
         root = self.tables.get(())
-        return row_id_type(self.decided_tables[root], self.options.merge_strategy) if root else "place"
+        return row_id_type(self.decided_tables[root], self.options.merge_strategy) if root else "position"
 
     def _decide_table(self, table_evidence: TableEvidence, owner: str | None, context: BatchContext) -> None:
         if table_evidence.parent is not None and table_evidence.parent.row_path not in self.tables:

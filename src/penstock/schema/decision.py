@@ -90,7 +90,7 @@ class Decision:
     rules: Mapping[tuple[ValuePath, ObservedType], Rule]
     tables: Mapping[ValuePath, str]
     """Table names by row path: `()` for root rows, else the path of the elements of a list."""
-    row_id_type: RowIdType = "place"
+    row_id_type: RowIdType = "position"
     """The input of root row ids."""
     refusals: tuple[ContractRefusal, ...] = ()
     """In the order of the rows."""

@@ -147,11 +147,6 @@ class Schema:
         return stored_naming_convention(self._current.normalizers)
 
     @property
-    def normalizes_paths(self) -> bool:
-        """Whether `__` in a name from data is a path separator; false in schemas of older engines."""
-        return self._current.normalizers.get("use_break_path_on_normalize") is not False
-
-    @property
     def settings(self) -> Mapping[str, Any]:
         """Detections, default hints, preferred types and the schema contract."""
         return self._current.settings

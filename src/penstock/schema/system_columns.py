@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.schema.table import Table
     from penstock.schema.types import DataType
 
-RowIdType = Literal["place", "key_hash", "row_hash"]
+RowIdType = Literal["position", "key_hash", "row_hash"]
 
 _ROOT_COLUMNS: Final[Mapping[str, DataType]] = {LOAD_ID_COLUMN: "text", ID_COLUMN: "text"}
 _NESTED_COLUMNS: Final[Mapping[str, DataType]] = {
@@ -32,7 +32,7 @@ _NESTED_COLUMNS: Final[Mapping[str, DataType]] = {
     ID_COLUMN: "text",
 }
 _KEY_HASH_STRATEGIES: Final = frozenset(("upsert", "insert-only", "cdc"))
-_KEYED_STRATEGIES: Final = frozenset((None, "delete-insert", "upsert", "insert-only", "cdc"))
+_ROOT_KEY_STRATEGIES: Final = frozenset((None, "delete-insert", "upsert", "insert-only", "cdc"))
 _EMPTY: Final = FrozenMap[Any]()
 
 
@@ -52,12 +52,12 @@ def row_id_type(table: Table, default_strategy: str | None = None) -> RowIdType:
     `default_strategy` is the destination's, for merged tables without one.
     """
     if table.write_disposition != "merge" or table.is_nested:
-        return "place"
+        return "position"
     strategy = table.extras.get("x-merge-strategy") or default_strategy
     if strategy in _KEY_HASH_STRATEGIES and table.columns_with("primary_key"):
         return "key_hash"
     versions = table.columns_with("x-row-version")
-    return "row_hash" if strategy == "scd2" and versions[:1] == (ID_COLUMN,) else "place"
+    return "row_hash" if strategy == "scd2" and versions[:1] == (ID_COLUMN,) else "position"
 
 
 def root_table(name: str, tables: Mapping[str, Table]) -> Table:
@@ -100,7 +100,7 @@ def _needs_root_key(stored: StoredSchema, root: Table, table: Table) -> bool:
     configured: bool | None = _json_config(stored).get("root_key_propagation")
     if configured is not None:
         return configured and not root.name.startswith(SYSTEM_PREFIX)
-    return root.write_disposition == "merge" and root.extras.get("x-merge-strategy") in _KEYED_STRATEGIES
+    return root.write_disposition == "merge" and root.extras.get("x-merge-strategy") in _ROOT_KEY_STRATEGIES
 
 
 def _json_config(stored: StoredSchema) -> Mapping[str, Any]:

@@ -107,7 +107,7 @@ def test_older_documents_are_migrated_as_in_dlt(case: dict[str, Any]) -> None:
 
     assert schema.stored.engine_version == 11
     assert schema.version == case["old"]["version"] + 1
-    assert not schema.normalizes_paths
+    assert schema.stored.normalizers["use_break_path_on_normalize"] is False
 
 
 def test_columns_that_never_had_a_value_are_removed() -> None:
@@ -204,7 +204,8 @@ def test_unknown_tables_are_named_in_the_error() -> None:
 
 def test_the_convention_is_the_one_that_the_document_names() -> None:
     schema = Schema("t")
-    assert (schema.naming.name, schema.normalizes_paths) == ("snake_case", True)
+    assert schema.naming.name == "snake_case"
+    assert "use_break_path_on_normalize" not in schema.stored.normalizers
 
     schema.update(schema.stored.with_normalizers(names="sql_cs_v1").with_settings(schema_contract="freeze"))
 
