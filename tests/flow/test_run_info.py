@@ -68,7 +68,7 @@ def test_infos_describe_a_run_that_resumes_a_package_on_another_machine(
     old, new = info.loads_ids
     assert f"Package {old}, pending from an earlier run, is loaded:" in lines
     assert f"Package {new} is loaded:" in lines
-    assert [line for line in lines if line.startswith("note: this machine did not know the pipeline")]
+    assert [line for line in lines if line.startswith("note: state and schemas are restored from load")]
     assert info.asdict()["packages"][0]["was_pending"] is True
     print(info)  # noqa: T201
 

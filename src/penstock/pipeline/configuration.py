@@ -54,18 +54,18 @@ class PipelineConfiguration(BaseConfiguration):
             )
 
 
-def configuration_of(pipeline_name: str | None) -> PipelineConfiguration:
+def resolve_pipeline_configuration(pipeline_name: str | None) -> PipelineConfiguration:
     """Return the settings of a pipeline; None: those of all pipelines."""
     sections = (_SECTION, pipeline_name) if pipeline_name else (_SECTION,)
     return resolve_configuration(PipelineConfiguration, settings=read_settings(), sections=sections)
 
 
-def salt_of(pipeline_name: str, salt: str | None) -> str:
+def resolve_salt(pipeline_name: str, salt: str | None) -> str:
     """Return the given salt; without one, a hash of the name, which is stable and no secret.
 
-    >>> salt_of("shop", None) == salt_of("shop", None) != salt_of("crm", None)
+    >>> resolve_salt("shop", None) == resolve_salt("shop", None) != resolve_salt("crm", None)
     True
-    >>> salt_of("shop", "grain")
+    >>> resolve_salt("shop", "grain")
     ***
     """
     if salt is not None:

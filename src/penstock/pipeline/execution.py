@@ -206,8 +206,8 @@ class Execution:
             last_commit = self._workspace.ledger.last_commit(self._target.pipeline.pipeline_name)
         if last_commit is not None:
             self._recorder.notes.append(
-                "this machine did not know the pipeline: its state and schemas are those of "
-                f"load {last_commit.load_id} at the destination"
+                f"state and schemas are restored from load {last_commit.load_id} at the destination: "
+                "this machine had no copies"
             )
 
     def _sync_local_copies(self) -> None:
@@ -426,7 +426,7 @@ class Execution:
             )
         self._recorder.record_loaded(report)
         if manifest.removed_tables:
-            self._recorder.notes.append(f"tables that are no more: {', '.join(manifest.removed_tables)}")
+            self._recorder.notes.append(f"dropped tables: {', '.join(manifest.removed_tables)}")
 
     @contextmanager
     def _load_stage(self, load_id: str) -> Iterator[None]:

@@ -10,7 +10,7 @@ from penstock.config import pipelines_folder
 from penstock.errors import CannotRestorePipelineException, InvalidDatasetName
 from penstock.interfaces import Destination, check_refresh
 from penstock.pipeline import late_imports
-from penstock.pipeline.configuration import configuration_of
+from penstock.pipeline.configuration import resolve_pipeline_configuration
 from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.last_target import LastTarget
 from penstock.pipeline.local_pipeline import LocalPipeline
@@ -85,8 +85,8 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     active = active_pipeline()
     if isinstance(active, Pipeline) and all(argument is None for argument in arguments):
         return active
-    name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
-    config = configuration_of(name)
+    name = pipeline_name or resolve_pipeline_configuration(None).pipeline_name or _default_name()
+    config = resolve_pipeline_configuration(name)
     created = Pipeline(
         name,
         _resolve_pipelines_dir(pipelines_dir or config.pipelines_dir),
@@ -131,8 +131,8 @@ def attach(
     >>> attach("quick", destination="delta").has_pending_data  # doctest: +SKIP
     False
     """
-    name = pipeline_name or configuration_of(None).pipeline_name or _default_name()
-    config = configuration_of(name)
+    name = pipeline_name or resolve_pipeline_configuration(None).pipeline_name or _default_name()
+    config = resolve_pipeline_configuration(name)
     folder = _resolve_pipelines_dir(pipelines_dir or config.pipelines_dir)
     local = LocalPipeline(folder / check_name(name))
     last, problem = LastTarget.try_load(WorkDir(local.path))

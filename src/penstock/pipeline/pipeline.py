@@ -14,7 +14,7 @@ from penstock.interfaces import Destination, check_refresh
 from penstock.interfaces.run_context import current_context, override_context, update_context
 from penstock.pipeline import late_imports
 from penstock.pipeline.arguments import check_dispositions, check_file_format, resolve_extract_settings
-from penstock.pipeline.configuration import salt_of
+from penstock.pipeline.configuration import resolve_salt
 from penstock.pipeline.context import PipelineContext, format_dataset_name
 from penstock.pipeline.frame_engine import SparkFrameEngine
 from penstock.pipeline.local_pipeline import LocalPipeline
@@ -72,7 +72,7 @@ _LOG = logger("penstock.pipeline")
 class Pipeline:
     """Moves data to one dataset of one destination, load by load.
 
-    Make one with `penstock.pipeline`.
+    Created by `penstock.pipeline` and `penstock.attach`.
 
     >>> from penstock.pipeline.factory import pipeline
     >>> pipeline("quick", destination="delta", dataset_name="demo")
@@ -117,7 +117,7 @@ class Pipeline:
         """Use `penstock.pipeline` or `penstock.attach`, which fill in values of the settings."""
         self.pipeline_name = check_name(pipeline_name)
         self.pipelines_dir = Path(pipelines_dir)
-        self.pipeline_salt = salt_of(pipeline_name, pipeline_salt)
+        self.pipeline_salt = resolve_salt(pipeline_name, pipeline_salt)
         self.destination = Destination.from_reference(destination) if destination is not None else None
         self.staging = Destination.from_reference(staging) if staging is not None else None
         self.import_schema_path, self.export_schema_path = import_schema_path, export_schema_path

@@ -73,7 +73,7 @@ class Workspace:
         self.client = target.client()
         root = package_root(target, self.client, master=target_master(spark, target.settings))
         self.packages = Packages.at(root, credentials=target.config.storage_credentials)
-        self.ledger = ledger_of(self.client, self.packages.store)
+        self.ledger = open_ledger(self.client, self.packages.store)
         self.run_settings = target.pipeline.runtime or self.resolve_settings(RunConfiguration, "run")
         self._session_needs: tuple[str, ...] = ()
         self._lease_notes: list[str] = []
@@ -310,7 +310,7 @@ def open_pool(
     return user, SessionPool(user, required, session_conf, watch)
 
 
-def ledger_of(client: JobClientBase, packages: FileStorage) -> Ledger:
+def open_ledger(client: JobClientBase, packages: FileStorage) -> Ledger:
     """Return the ledger of the destination; where it has none, one beside the packages."""
     return (
         client.ledger() if isinstance(client, WithLedger) else FileLedger(packages.subfolder(_LEDGER_FOLDER))
@@ -396,4 +396,4 @@ def _dataset_source(
     root = package_root(target, client, master=target_master(spark, target.settings))
     packages = FileStorage(root, credentials=target.config.storage_credentials)
     user, pool = open_pool(target, root, spark=spark)
-    return DatasetSource(client=client, ledger=ledger_of(client, packages), user=user, pool=pool)
+    return DatasetSource(client=client, ledger=open_ledger(client, packages), user=user, pool=pool)

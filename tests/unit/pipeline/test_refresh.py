@@ -272,7 +272,7 @@ def test_a_refresh_without_rows_drops_the_tables(tmp_path: Path) -> None:
     info = pipeline.run(penstock.resource([], name="orders"), refresh="drop_resources")
 
     assert len(info.loads_ids) == 1
-    assert info.notes == ("tables that are no more: orders, orders__items, orders_old",)
+    assert info.notes == ("dropped tables: orders, orders__items, orders_old",)
     assert world.asked[-3:] == ["drop orders", "drop orders__items", "drop orders_old"]
     assert set(pipeline.default_schema.tables) & {"orders", "never", "buyers"} == {"buyers"}
     assert pipeline.default_schema.previous_hashes == ()

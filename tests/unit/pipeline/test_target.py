@@ -14,7 +14,7 @@ from penstock.package.file_ledger import FileLedger
 from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.target import Target, package_root
 from penstock.pipeline.workdir import WorkDir
-from penstock.pipeline.workspace import ledger_of
+from penstock.pipeline.workspace import open_ledger
 
 if TYPE_CHECKING:
     from penstock.interfaces import Destination
@@ -62,7 +62,7 @@ def test_the_ledger_is_at_the_destination_or_beside_the_packages(tmp_path: Path)
     stranger = target(World(tmp_path).destination(), Settings()).client()
 
     for client in (lake, stranger):
-        ledger = ledger_of(client, storage)
+        ledger = open_ledger(client, storage)
         assert isinstance(ledger, FileLedger)
         ledger.initialize()
 
