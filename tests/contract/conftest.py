@@ -1,4 +1,4 @@
-"""Installs the example destination as a user would: a package and its entry point on the path."""
+"""Fixtures of the contract tests: the installed example destination, sessions and datasets."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ENTRY_POINTS = "[penstock.destinations]\nexample = penstock_sqlite:REFERENCE\n"
 
 @pytest.fixture(scope="session")
 def spark(session_of_mode: SparkSession) -> SparkSession:
-    """The session of the mode, for few rows."""
+    """Return the session of the mode, configured for few rows."""
     return quick_session(session_of_mode)
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder on the path with the distribution in it, as an installer leaves it."""
+    """Install the example destination into a folder on the path, as an installer does."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(EXAMPLE, folder / EXAMPLE.name)
     info = folder / "penstock_sqlite-1.0.dist-info"
@@ -45,5 +45,5 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def dataset() -> str:
-    """The name of a dataset that nobody else has: catalogs are shared by all tests of a session."""
+    """Return a unique dataset name: catalogs are shared by all tests of a session."""
     return f"c{uuid.uuid4().hex[:8]}"

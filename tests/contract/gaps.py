@@ -1,4 +1,4 @@
-"""What destinations leave out of the contract, and why."""
+"""The gaps of destinations in the contract, with their reasons."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from penstock.testing import destination_suite, gap
 
 _NO_MERGE: Final = gap(
     "never",
-    "rows in plain files are never found again: a merge needs a table format",
+    "rows of plain files cannot be addressed: a merge needs a table format",
     raises=UsageError,
     says="cannot merge table",
 )
 PLAIN_FILES: Final = {case.name: _NO_MERGE for case in destination_suite() if "merge" in case.needs}
-_ONE_KEY: Final = gap("never", "the example merges by the one key of its settings, and by nothing else")
-STRANGER: Final = {
+_ONE_KEY: Final = gap("never", "the example merges only by the key in its settings")
+THIRD_PARTY: Final = {
     "merge-by-merge-key-replaces-a-slice": _ONE_KEY,
     "merge-by-both-keys": _ONE_KEY,
     "merge-takes-the-newest-of-a-load": _ONE_KEY,

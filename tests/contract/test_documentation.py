@@ -1,4 +1,4 @@
-"""The destination that the documentation shows is installed from the page and used."""
+"""The destination in the documentation, installed from the page and used."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ def test_the_destination_of_the_page_loads_nested_rows(
     for name, text in files().items():
         (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "site" / name).write_text(text)
-    found = tomllib.loads(files()["pyproject.toml"])["project"]["entry-points"]["penstock.destinations"]
+    entry_points = tomllib.loads(files()["pyproject.toml"])["project"]["entry-points"][
+        "penstock.destinations"
+    ]
     info = tmp_path / "site" / "penstock_folders-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: penstock-folders\nVersion: 1.0\n")
-    lines = [f"{name} = {value}" for name, value in found.items()]
+    lines = [f"{name} = {value}" for name, value in entry_points.items()]
     (info / "entry_points.txt").write_text("\n".join(["[penstock.destinations]", *lines, ""]))
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     importlib.invalidate_caches()

@@ -1,4 +1,4 @@
-"""A destination that a stranger wrote, in four files and an entry point, through whole runs."""
+"""Complete runs with a third-party destination, which is four files and an entry point."""
 
 from __future__ import annotations
 
@@ -64,9 +64,10 @@ class Example:
             return self.pipeline().run()
         return self.pipeline().run(rows, table_name="items", write_disposition=disposition)
 
-    def tell(self, **told: Any) -> None:
+    def inject(self, **faults: Any) -> None:
+        """Set the faults of later jobs; without any, remove them."""
         self.folder.mkdir(exist_ok=True)
-        (self.folder / "told.json").write_text(json.dumps(told))
+        (self.folder / "faults.json").write_text(json.dumps(faults))
 
     def query(self, text: str, dataset: str = "demo") -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(self.folder / f"{dataset}.sqlite", timeout=60)) as connection:
@@ -75,8 +76,8 @@ class Example:
     def values(self, table: str, column: str) -> list[Any]:
         return sorted(row[0] for row in self.query(f'SELECT "{column}" FROM "{table}"'))
 
-    def is_begun(self, dataset: str) -> bool:
-        """Whether the file is there and the tables in it: one comes a moment before the others."""
+    def has_job_log(self, dataset: str) -> bool:
+        """Return whether the file and its job log exist; the file is created first."""
         tables = "SELECT 1 FROM sqlite_master WHERE name = '_jobs'"
         return (self.folder / f"{dataset}.sqlite").exists() and bool(self.query(tables, dataset))
 
@@ -85,7 +86,7 @@ class Example:
         return Packages.at(str(self.pipelines / "quick" / "load" / "Demo"))
 
     def killed_while(self, rows: list[Any], disposition: str, *, seen: str, dataset: str = "demo") -> None:
-        """Run in a process of its own, and kill it once the query `seen` gives a row."""
+        """Run in a separate process, and kill it once the query `seen` returns a row."""
         environment = {**os.environ, "PYTHONPATH": str(self.site), "LOAD__POLL_PAUSE": "0.01"}
         command = [sys.executable, "-c", RUN, str(self.pipelines), json.dumps(rows), disposition]
         running = subprocess.Popen(
@@ -93,7 +94,7 @@ class Example:
         )
         until = time.monotonic() + 400
         try:
-            while not self.is_begun(dataset) or not self.query(seen, dataset):
+            while not self.has_job_log(dataset) or not self.query(seen, dataset):
                 assert running.poll() is None, running.stderr.read().decode() if running.stderr else ""
                 assert time.monotonic() < until
                 time.sleep(0.05)
@@ -160,20 +161,20 @@ def test_the_package_stores_the_schema_changes_that_the_destination_applied(exam
 
 @pytest.mark.parametrize("kind", ["transient", "late"])
 def test_a_transient_failure_is_retried_and_loaded_once(example: Example, kind: str) -> None:
-    example.tell(**{kind: {"items": 2, "items__tags": 1}})
+    example.inject(**{kind: {"items": 2, "items__tags": 1}})
 
     info = example.run(ROWS)
 
     assert counts(info) == {"items": 2, "items__tags": 2}
     assert example.values("items", "id") == [1, 2]
-    tries = dict(example.query("SELECT substr(job_id, 1, instr(job_id, '.') - 1), tries FROM _jobs"))
-    assert tries == {"items": 3, "items__tags": 2}
+    attempts = dict(example.query("SELECT substr(job_id, 1, instr(job_id, '.') - 1), attempts FROM _jobs"))
+    assert attempts == {"items": 3, "items__tags": 2}
     jobs = example.packages.package(info.loads_ids[0]).jobs.list_jobs().jobs.values()
     assert {job.name.table_name: job.name.retry_count for job in jobs} == {"items": 2, "items__tags": 1}
 
 
 def test_after_five_attempts_the_run_stops_and_the_next_one_resumes(example: Example) -> None:
-    example.tell(transient={"items": 7})
+    example.inject(transient={"items": 7})
 
     with step_raises(LoadClientJobRetry, step="load") as caught:
         example.run(ROWS)
@@ -188,7 +189,7 @@ def test_after_five_attempts_the_run_stops_and_the_next_one_resumes(example: Exa
 
 
 def test_a_failed_job_blocks_the_load_until_its_cause_is_fixed(example: Example) -> None:
-    example.tell(terminal=["items__tags"])
+    example.inject(terminal=["items__tags"])
 
     with step_raises(LoadClientJobFailed, match="items__tags is closed", step="load") as caught:
         example.run(ROWS)
@@ -198,7 +199,7 @@ def test_a_failed_job_blocks_the_load_until_its_cause_is_fixed(example: Example)
     assert example.values("_dlt_loads", "load_id") == []
     assert example.values("items", "id") == [], "a root waits for the tables nested in it"
     assert example.packages.package(facts["load_id"]).status == "normalized"
-    example.tell()
+    example.inject()
     assert example.run([{"id": 3}]).loads_ids[0] == facts["load_id"]
     assert example.values("items", "id") == [1, 2, 3]
     assert example.values("items__tags", "value") == ["x", "y"]
@@ -208,7 +209,7 @@ def test_a_failed_chain_can_be_left_out_while_the_others_are_loaded(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
-    example.tell(terminal=["items__tags"])
+    example.inject(terminal=["items__tags"])
     resources = [
         penstock.resource(ROWS, name="items"),
         penstock.resource([{"id": 7, "parts": [1]}], name="others"),
@@ -238,7 +239,7 @@ def test_a_replace_is_staged_and_published_by_a_follow_up_job_of_the_chain(
 
     assert counts(info) == {"items": 1}
     assert example.query("SELECT id, name FROM items") == [(9, "z")]
-    assert example.values("items__tags", "value") == [], "children of rows that are gone are gone"
+    assert example.values("items__tags", "value") == [], "children of replaced rows are deleted"
     jobs = example.packages.package(info.loads_ids[0]).jobs.list_jobs().jobs.values()
     assert sorted(job.name.file_format for job in jobs) == ["reference", "sql"]
     assert example.query("SELECT id FROM items", "demo_staging") == [(9,)]
@@ -258,7 +259,7 @@ def test_a_failed_job_before_publishing_leaves_the_tables_unchanged(
 ) -> None:
     example.run(ROWS, "replace")
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
-    example.tell(terminal=["items"])
+    example.inject(terminal=["items"])
 
     info = example.run([{"id": 9, "tags": ["z"]}], "replace")
 
@@ -269,28 +270,28 @@ def test_a_failed_job_before_publishing_leaves_the_tables_unchanged(
 
 @pytest.mark.at_length
 @pytest.mark.parametrize(
-    ("told", "seen"),
+    ("faults", "seen"),
     [
         pytest.param(
             {"hide": "items"},
             "SELECT 1 FROM _jobs WHERE state = 'completed' AND job_id LIKE 'items.%'",
-            id="the job was done and nobody knew",
+            id="the job was completed and not reported",
         ),
         pytest.param(
             {"hang": "items.reference"},
             "SELECT 1 FROM _jobs WHERE job_id LIKE 'items.%'",
-            id="the job was under way",
+            id="the job was running",
         ),
     ],
 )
 def test_a_process_killed_during_a_job_is_followed_by_one_that_duplicates_nothing(
-    example: Example, told: dict[str, str], seen: str
+    example: Example, faults: dict[str, str], seen: str
 ) -> None:
-    example.tell(**told)
+    example.inject(**faults)
     example.killed_while(ROWS, "append", seen=seen)
     started = [package.jobs.list_jobs().in_state("started_jobs") for package in _pending(example)]
     assert [[job.name.table_name for job in jobs] for jobs in started] == [["items"]]
-    example.tell()
+    example.inject()
 
     info = example.run()
 
@@ -306,9 +307,9 @@ def test_a_process_killed_during_a_job_is_followed_by_one_that_duplicates_nothin
 def test_a_process_killed_during_publishing_is_followed_by_one_that_publishes_once(
     example: Example,
 ) -> None:
-    example.tell(hang="items.sql")
+    example.inject(hang="items.sql")
     example.killed_while(ROWS, "merge", seen="SELECT 1 FROM _jobs WHERE job_id LIKE '%.sql'")
-    example.tell()
+    example.inject()
 
     info = example.run()
 
@@ -316,7 +317,7 @@ def test_a_process_killed_during_publishing_is_followed_by_one_that_publishes_on
     assert example.values("items", "id") == [1, 2]
     assert example.values("items__tags", "value") == ["x", "y"]
     jobs = example.query("SELECT state FROM _jobs WHERE job_id LIKE '%.sql'")
-    assert jobs == [("completed",)], "the job that was under way is the one that is finished"
+    assert jobs == [("completed",)], "the job that was running is the one that is completed"
 
 
 def test_a_new_machine_continues_with_the_state_of_the_destination(example: Example, tmp_path: Path) -> None:
@@ -329,7 +330,7 @@ def test_a_new_machine_continues_with_the_state_of_the_destination(example: Exam
     assert [version for version, _ in versions] == [1, 2]
     assert list(json.loads(versions[1][1])["tables"]["items"]["columns"])[:1] == ["id"]
     states = example.query("SELECT DISTINCT version, version_hash FROM _dlt_pipeline_state")
-    assert len(states) == 1, "the state was taken up and has not changed"
+    assert len(states) == 1, "the state was restored and has not changed"
 
 
 def _pending(example: Example) -> list[Any]:

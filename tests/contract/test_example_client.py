@@ -1,4 +1,4 @@
-"""The client of the example destination by itself: what each method of the page promises."""
+"""The client of the example destination: the contract of each method of the reference page."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def schema_of(*columns: str, name: str = "shop") -> Schema:
 
 @pytest.fixture
 def make(site: Path, tmp_path: Path) -> Any:
-    """Opens clients as the load stage does."""
-    found = Destination.from_reference("example")
-    spec = found.reference.spec()
+    """Return a function that opens clients as the load stage does."""
+    destination = Destination.from_reference("example")
+    spec = destination.reference.spec()
     config = spec(folder=str(tmp_path / "files"), dataset_name="Demo")  # type: ignore[call-arg]
-    return lambda schema: found.client(schema, config)
+    return lambda schema: destination.client(schema, config)
 
 
 def columns(client: Any, table: str) -> list[str]:
@@ -42,13 +42,13 @@ def columns(client: Any, table: str) -> list[str]:
 
 def test_storage_is_created_and_dropped_with_its_content(make: Any, tmp_path: Path) -> None:
     with make(schema_of("id")) as client:
-        before = client.is_storage_initialized()
+        at_first = client.is_storage_initialized()
         client.initialize_storage()
         client.update_stored_schema()
-        between = client.is_storage_initialized()
+        after_update = client.is_storage_initialized()
         client.drop_storage()
 
-        assert (before, between, client.is_storage_initialized()) == (False, True, False)
+        assert (at_first, after_update, client.is_storage_initialized()) == (False, True, False)
     assert list((tmp_path / "files").iterdir()) == []
 
 
@@ -63,11 +63,11 @@ def test_the_given_tables_are_truncated(make: Any) -> None:
         client.initialize_storage(truncate_tables=["items"])
 
         with client.transaction() as connection:
-            left = [
+            row_counts = [
                 connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
                 for name in ("items", "others")
             ]
-    assert left == [0, 1]
+    assert row_counts == [0, 1]
 
 
 def test_only_the_given_tables_are_updated_and_the_changes_are_returned(make: Any) -> None:
@@ -124,19 +124,19 @@ def test_the_newest_schema_is_returned(make: Any) -> None:
             client.update_stored_schema()
 
     with make(Schema("shop")) as client:
-        found = client.get_stored_schema()
-    with make(Schema("nobody")) as client:
-        nothing = client.get_stored_schema()
+        stored = client.get_stored_schema()
+    with make(Schema("unknown")) as client:
+        missing = client.get_stored_schema()
 
-    assert found is not None
-    assert found.version_hash == schema_of("id", "late").version_hash
-    assert nothing is None
+    assert stored is not None
+    assert stored.version_hash == schema_of("id", "late").version_hash
+    assert missing is None
 
 
 def test_a_job_that_was_never_started_cannot_be_restored(make: Any) -> None:
     with make(schema_of("id")) as client:
         client.initialize_storage()
-        with pytest.raises(LoadClientTransientException, match="nobody has heard of"):
+        with pytest.raises(LoadClientTransientException, match="was never started"):
             client.restore_file_load("somewhere/items.x.0.reference")
 
 
@@ -152,7 +152,7 @@ def test_nested_tables_are_prepared_with_the_hints_of_their_root(make: Any) -> N
         assert (prepared["write_disposition"], prepared["x-merge-strategy"]) == ("merge", "upsert")
         assert "untyped" not in client.prepare_load_table("items")["columns"]
         assert "write_disposition" not in schema.get_table("items__tags").to_dict(), (
-            "the schema stays as it is"
+            "the schema is not changed"
         )
         with pytest.raises(TableNotFound):
             client.prepare_load_table("nothing")

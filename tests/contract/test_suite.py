@@ -1,6 +1,6 @@
-"""The contract suite on every destination there is: ours, and the stranger's.
+"""The contract suite on every destination: the built-in ones, and a third-party one.
 
-For Iceberg and plain files CI has a part of it: the protocol is one code for all lakes.
+CI runs a part of it for Iceberg and plain files: the protocol is the same code for all lakes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.contract.gaps import PLAIN_FILES, STRANGER
+from tests.contract.gaps import PLAIN_FILES, THIRD_PARTY
 
 import penstock
 from penstock.interfaces import Destination
@@ -70,7 +70,7 @@ IN_CI = {
         "merge-without-a-strategy",
         "another-machine-goes-on",
     ),
-    "stranger": (
+    "third_party": (
         "append-adds-nested-rows",
         "append-adds-columns",
         "values-come-back",
@@ -79,27 +79,27 @@ IN_CI = {
         "another-machine-goes-on",
     ),
 }
-"""What CI has time for; `make test-all` runs every case for every lake."""
+"""The cases that CI runs; `make test-all` runs every case for every lake."""
 
 
 def params(lake: str, gaps: dict[str, Gap] | None = None) -> list[Any]:
-    """The cases for a lake, marked by where they run."""
+    """Return the cases of a lake, with the marks of the runs that include them."""
     return [
         pytest.param(case, id=case.name, marks=marks(lake, case.name)) for case in destination_suite(gaps)
     ]
 
 
 def by_name() -> list[Any]:
-    """The cases for tables that a catalog knows by their names."""
-    long = [pytest.mark.at_length]
+    """Return the cases of tables in a catalog."""
+    at_length = [pytest.mark.at_length]
     return [
-        pytest.param(case, id=case.name, marks=[] if case.name in BY_NAME_IN_CI else long)
+        pytest.param(case, id=case.name, marks=[] if case.name in BY_NAME_IN_CI else at_length)
         for case in destination_suite(only=BY_NAME)
     ]
 
 
 def in_folders() -> list[Any]:
-    """The cases for Delta tables of the destination `filesystem`; CI has the merge."""
+    """Return the cases of Delta tables of the destination `filesystem`; CI runs the merge."""
     return [
         pytest.param(case, id=case.name, marks=[] if "merge" in case.needs else [pytest.mark.at_length])
         for case in destination_suite(only=IN_FOLDERS)
@@ -107,12 +107,12 @@ def in_folders() -> list[Any]:
 
 
 def marks(lake: str, name: str) -> list[pytest.MarkDecorator]:
-    said = {
-        "every_mode": lake != "stranger" and name in (*EVERY_MODE, *HANDFUL.get(lake, ())),
+    conditions = {
+        "every_mode": lake != "third_party" and name in (*EVERY_MODE, *HANDFUL.get(lake, ())),
         "handful": name in HANDFUL.get(lake, ()),
         "at_length": name not in IN_CI[lake],
     }
-    return [getattr(pytest.mark, mark) for mark, holds in said.items() if holds]
+    return [getattr(pytest.mark, mark) for mark, holds in conditions.items() if holds]
 
 
 @pytest.mark.parametrize("case", params("delta"))
@@ -128,7 +128,7 @@ def test_delta_in_a_catalog(
 ) -> None:
     lake = penstock.destinations.delta(bucket_url=location, catalog="spark_catalog")
     bench = Bench(destination=lake, folder=tmp_path, spark=spark, dataset_name=dataset)
-    # As where a pipeline may write to a schema and not make one.
+    # A pipeline may be allowed to write to a schema, but not to create one.
     spark.sql(f"CREATE SCHEMA {bench.of_case(case.name).dataset_name} LOCATION '{location}/tables'")
 
     case.run(bench)
@@ -155,7 +155,7 @@ def test_plain_files(case: Case, spark: SparkSession, location: str, tmp_path: P
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 
 
-@pytest.mark.parametrize("case", params("stranger", STRANGER))
+@pytest.mark.parametrize("case", params("third_party", THIRD_PARTY))
 def test_a_third_party_destination(
     case: Case, site: Path, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,13 +165,13 @@ def test_a_third_party_destination(
     def read(dataset: str, table: str) -> list[dict[str, Any]]:
         with closing(sqlite3.connect(files / f"{dataset}.sqlite")) as connection:
             connection.row_factory = sqlite3.Row
-            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchall()
-            return [dict(row) for row in connection.execute(f'SELECT * FROM "{table}"')] if known else []
+            exists = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchall()
+            return [dict(row) for row in connection.execute(f'SELECT * FROM "{table}"')] if exists else []
 
-    found = Destination.from_reference("example")
+    destination = Destination.from_reference("example")
     case.run(
         Bench(
-            destination=found,
+            destination=destination,
             folder=tmp_path / "pipelines",
             spark=spark,
             read=read,

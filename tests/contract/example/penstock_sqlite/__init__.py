@@ -1,4 +1,4 @@
-"""SQLite files as a destination of penstock: what a stranger would publish as `penstock-sqlite`."""
+"""SQLite files as a destination of penstock, as a third party would publish it under `penstock-sqlite`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SqliteReference:
-    """What the entry point names."""
+    """The destination reference that the entry point names."""
 
     def capabilities(self) -> DestinationCapabilitiesContext:
         return DestinationCapabilitiesContext(

@@ -1,6 +1,6 @@
-"""Loads job files into SQLite, in the background; a job and its rows are one transaction.
+"""The client of SQLite files and its background jobs; a job and its rows are one transaction.
 
-A file `told.json` in the folder makes jobs fail or wait, so that tests can see what becomes of them.
+A file `faults.json` in the folder makes jobs fail or hang, for tests of retries and recovery.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from .settings import SqliteConfiguration
 
 _SYSTEM = """
-CREATE TABLE IF NOT EXISTS _jobs (job_id TEXT PRIMARY KEY, state TEXT, tries INTEGER, rows INTEGER,
-                                  said TEXT);
+CREATE TABLE IF NOT EXISTS _jobs (job_id TEXT PRIMARY KEY, state TEXT, attempts INTEGER, rows INTEGER,
+                                  message TEXT);
 CREATE TABLE IF NOT EXISTS _dlt_loads (load_id TEXT PRIMARY KEY, schema_name TEXT, inserted_at TEXT);
 CREATE TABLE IF NOT EXISTS _dlt_version (version_hash TEXT PRIMARY KEY, schema_name TEXT, version INTEGER,
                                          engine_version INTEGER, inserted_at TEXT, schema TEXT);
@@ -57,6 +57,8 @@ CREATE TABLE IF NOT EXISTS _dlt_pipeline_state (dlt_load_id TEXT PRIMARY KEY, ve
 
 
 class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
+    """One SQLite file for each dataset, opened for a load."""
+
     config: SqliteConfiguration
 
     def __init__(
@@ -110,12 +112,12 @@ class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
         with self.transaction() as connection:
             for name in self.schema.tables if only_tables is None else only_tables:
                 table = self.prepare_load_table(name)
-                known = {row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(name)})")}
-                new = {key: column for key, column in table["columns"].items() if key not in known}
+                existing = {row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(name)})")}
+                new = {key: column for key, column in table["columns"].items() if key not in existing}
                 columns = [f"{_quoted(key)} {sqlite_type(new[key].get('data_type'))}" for key in new]
-                if not known:
+                if not existing:
                     connection.execute(f"CREATE TABLE {_quoted(name)} ({', '.join(columns)})")
-                for column in columns if known else ():
+                for column in columns if existing else ():
                     connection.execute(f"ALTER TABLE {_quoted(name)} ADD COLUMN {column}")
                 if new:
                     applied[name] = {**table, "columns": new}
@@ -129,7 +131,7 @@ class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         name = ParsedLoadJobFileName.parse(file_path)
-        self._note(name.job_id())
+        self._record_attempt(name.job_id())
         if name.file_format == "sql":
             return PublishJob(self, name.file_name(), file_path)
         return RowsJob(self, name.file_name(), table, file_path)
@@ -138,10 +140,10 @@ class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
         name = ParsedLoadJobFileName.parse(file_path)
         job = SqliteJob(self, name.file_name())
         if not job.is_known():
-            raise LoadClientTransientException(f"nobody has heard of {name.job_id()} here")
+            raise LoadClientTransientException(f"job {name.job_id()} was never started")
         if job.state() != "running":
             return job
-        # The process that worked on it is gone, and its transaction with it.
+        # The process that ran it has died, and its transaction was rolled back.
         return self.start_file_load(self.prepare_load_table(name.table_name), file_path, "")
 
     def create_table_chain_completed_followup_jobs(
@@ -152,12 +154,12 @@ class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
         return [PublishRequest(table_chain)]
 
     def complete_load(self, load_id: str) -> None:
-        state: Any = load_package()["state"]
-        kept = state["pipeline_state"]
+        package_state: Any = load_package()["state"]
+        state = package_state["pipeline_state"]
         with self.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO _dlt_pipeline_state VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (load_id, *(kept[key] for key in StateInfo._fields[:-1])),
+                (load_id, *(state[key] for key in StateInfo._fields[:-1])),
             )
             connection.execute(
                 "INSERT OR IGNORE INTO _dlt_loads VALUES (?, ?, ?)", (load_id, self.schema.name, _now())
@@ -166,8 +168,8 @@ class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
     def get_stored_schema(self) -> StorageSchemaInfo | None:
         columns = ", ".join(StorageSchemaInfo._fields)
         row = self._newest(f"SELECT {columns} FROM _dlt_version WHERE schema_name = ?", self.schema.name)
-        found = StorageSchemaInfo(*row) if row else None
-        return found and found._replace(inserted_at=datetime.fromisoformat(str(found.inserted_at)))
+        stored = StorageSchemaInfo(*row) if row else None
+        return stored and stored._replace(inserted_at=datetime.fromisoformat(str(stored.inserted_at)))
 
     def get_stored_state(self, pipeline_name: str) -> StateInfo | None:
         columns = ", ".join(StateInfo._fields)
@@ -175,52 +177,53 @@ class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
         row = self._newest(
             f"SELECT {columns} FROM _dlt_pipeline_state WHERE pipeline_name = ? AND {complete}", pipeline_name
         )
-        found = StateInfo(*row) if row else None
-        return found and found._replace(created_at=datetime.fromisoformat(str(found.created_at)))
+        stored = StateInfo(*row) if row else None
+        return stored and stored._replace(created_at=datetime.fromisoformat(str(stored.created_at)))
 
     def get_stage_dispositions(self) -> list[TWriteDisposition]:
         return ["replace", "merge"]
 
     @contextmanager
     def with_staging_dataset(self) -> Iterator[JobClientBase]:
-        before, self.dataset = self.dataset, self.config.normalize_staging_dataset_name(self.schema)
+        dataset, self.dataset = self.dataset, self.config.normalize_staging_dataset_name(self.schema)
         try:
             yield self
         finally:
-            self.dataset = before
+            self.dataset = dataset
 
-    def told(self) -> dict[str, Any]:
-        file = self.folder / "told.json"
-        told: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-        return told
+    def faults(self) -> dict[str, Any]:
+        """Return the faults to inject."""
+        file = self.folder / "faults.json"
+        faults: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+        return faults
 
-    def _note(self, job_id: str) -> None:
+    def _record_attempt(self, job_id: str) -> None:
         with self.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO _jobs VALUES (?, 'running', 0, NULL, NULL)", (job_id,))
-            connection.execute("UPDATE _jobs SET tries = tries + 1 WHERE job_id = ?", (job_id,))
+            connection.execute("UPDATE _jobs SET attempts = attempts + 1 WHERE job_id = ?", (job_id,))
 
     def _newest(self, query: str, name: str) -> tuple[Any, ...] | None:
         with closing(sqlite3.connect(self.file, timeout=60)) as connection:
-            found: tuple[Any, ...] | None = connection.execute(
+            row: tuple[Any, ...] | None = connection.execute(
                 f"{query} ORDER BY rowid DESC LIMIT 1", (name,)
             ).fetchone()
-        return found
+        return row
 
 
 class SqliteJob(LoadJob):
-    """A job as the job log of its dataset knows it."""
+    """A job, read from the job log of its dataset."""
 
     def __init__(self, client: SqliteClient, file_name: str) -> None:
         super().__init__(file_name)
-        # The client may go on to another dataset while the job runs.
+        # The client may select another dataset while the job runs.
         self._client, self._file = client, client.file
 
     def state(self) -> TLoadJobState:
-        found: TLoadJobState = self._logged("state")
-        return found
+        state: TLoadJobState = self._logged("state")
+        return state
 
     def exception(self) -> str:
-        return str(self._logged("said"))
+        return str(self._logged("message"))
 
     def applied(self) -> Sequence[AppliedJob]:
         return (AppliedJob(table=self.job_file_info().table_name, rows=self._logged("rows")),)
@@ -228,8 +231,8 @@ class SqliteJob(LoadJob):
     def is_known(self) -> bool:
         return self._logged("state") is not None
 
-    def tries(self) -> int:
-        return int(self._logged("tries"))
+    def attempts(self) -> int:
+        return int(self._logged("attempts"))
 
     def _logged(self, column: str) -> Any:
         with closing(sqlite3.connect(self._file, timeout=60)) as connection:
@@ -239,83 +242,83 @@ class SqliteJob(LoadJob):
 
 
 class BackgroundJob(SqliteJob):
-    """A job that goes on in a thread after it was started."""
+    """A job that runs in a background thread."""
 
     def __init__(self, client: SqliteClient, file_name: str) -> None:
         super().__init__(client, file_name)
         if self.state() == "completed":
             return
-        self._refuse()
+        self._inject_error()
         self._log("running", None, None)
         threading.Thread(target=self._run, daemon=True).start()
 
-    def _refuse(self) -> None:
-        told, table = self._client.told(), self.job_file_info().table_name
-        if self.tries() <= told.get("transient", {}).get(table, 0):
+    def _inject_error(self) -> None:
+        faults, table = self._client.faults(), self.job_file_info().table_name
+        if self.attempts() <= faults.get("transient", {}).get(table, 0):
             raise LoadClientTransientException(f"{table} is busy")
-        if table in told.get("terminal", ()):
+        if table in faults.get("terminal", ()):
             raise LoadClientTerminalException(f"{table} is closed")
 
     def _run(self) -> None:
-        told, table = self._client.told(), self.job_file_info().table_name
+        faults, table = self._client.faults(), self.job_file_info().table_name
         try:
-            self._wait(told.get("late", {}).get(table, 0))
+            self._inject_timeout(faults.get("late", {}).get(table, 0))
             with closing(sqlite3.connect(self._file, timeout=60, isolation_level=None)) as connection:
-                rows = self._work(connection)
+                rows = self._write(connection)
                 connection.execute(
                     "UPDATE _jobs SET state = 'completed', rows = ? WHERE job_id = ?", (rows, self.job_id())
                 )
-                if told.get("hang") == f"{table}.{self.job_file_info().file_format}":
+                if faults.get("hang") == f"{table}.{self.job_file_info().file_format}":
                     time.sleep(600)
                 connection.execute("COMMIT")
         except Exception as error:
             self._log("retry", None, f"{type(error).__name__}: {error}")
 
-    def _wait(self, times: int) -> None:
-        if self.tries() <= times:
+    def _inject_timeout(self, times: int) -> None:
+        if self.attempts() <= times:
             raise TimeoutError("the disk is slow")
 
-    def _work(self, connection: sqlite3.Connection) -> int | None:
-        """Begin a transaction and write in it; gives the number of rows."""
+    def _write(self, connection: sqlite3.Connection) -> int | None:
+        """Begin a transaction, write in it, and return the number of rows."""
         raise NotImplementedError
 
-    def _log(self, state: str, rows: int | None, said: str | None) -> None:
+    def _log(self, state: str, rows: int | None, message: str | None) -> None:
         with closing(sqlite3.connect(self._file, timeout=60)) as connection, connection:
             connection.execute(
-                "UPDATE _jobs SET state = ?, rows = ?, said = ? WHERE job_id = ?",
-                (state, rows, said, self.job_id()),
+                "UPDATE _jobs SET state = ?, rows = ?, message = ? WHERE job_id = ?",
+                (state, rows, message, self.job_id()),
             )
 
 
 class RowsJob(BackgroundJob, FollowupJob):
-    """The rows of a job file on their way into their table."""
+    """Loads the rows of a job file into their table."""
 
     def __init__(self, client: SqliteClient, file_name: str, table: TTableSchema, file_path: str) -> None:
         self._table, self._path = table, file_path
         super().__init__(client, file_name)
 
     def state(self) -> TLoadJobState:
-        found = super().state()
-        # Done, and nobody is told yet: the moment in which a loader must not die unnoticed.
-        hidden = found == "completed" and self._client.told().get("hide") == self._table["name"]
-        return "running" if hidden else found
+        state = super().state()
+        # A completed job that still reports `running`: the load must survive a crash in this state.
+        hidden = state == "completed" and self._client.faults().get("hide") == self._table["name"]
+        return "running" if hidden else state
 
-    def _work(self, connection: sqlite3.Connection) -> int | None:
+    def _write(self, connection: sqlite3.Connection) -> int | None:
         if self._client.spark is None:
             raise LoadClientTerminalException("rows are read with Spark")
         frame = read_job(self._path).frame(self._client.spark)
         rows = [tuple(map(sqlite_value, row)) for row in frame.collect()]
         columns = ", ".join(map(_quoted, frame.columns))
-        marks = ", ".join("?" * len(frame.columns))
+        parameters = ", ".join("?" * len(frame.columns))
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(
-            f"INSERT INTO {_quoted(self._table['name'])} ({columns}) VALUES ({marks})", rows
+            f"INSERT INTO {_quoted(self._table['name'])} ({columns}) VALUES ({parameters})", rows
         )
         return len(rows)
 
 
 class PublishRequest(NewLoadJob):
-    """Asks for a job that moves a chain of tables from the staging dataset to their places."""
+    """Creates a job that moves a chain of tables from the staging dataset to the main one."""
 
     def __init__(self, table_chain: Sequence[TTableSchema]) -> None:
         name = ParsedLoadJobFileName(table_chain[0]["name"], uuid.uuid4().hex[:10], 0, "sql")
@@ -334,7 +337,7 @@ class PublishRequest(NewLoadJob):
 
 
 class PublishJob(BackgroundJob):
-    """Moves a chain of tables from the staging dataset to their places, all or nothing."""
+    """Moves a chain of tables from the staging dataset to the main one, in one transaction."""
 
     def __init__(self, client: SqliteClient, file_name: str, file_path: str) -> None:
         self._chain: list[TTableSchema] = json.loads(Path(file_path).read_text())
@@ -343,19 +346,19 @@ class PublishJob(BackgroundJob):
     def applied(self) -> Sequence[AppliedJob]:
         return ()
 
-    def _work(self, connection: sqlite3.Connection) -> int | None:
+    def _write(self, connection: sqlite3.Connection) -> int | None:
         with self._client.with_staging_dataset():
             connection.execute("ATTACH ? AS staging", (str(self._client.file),))
         connection.execute("BEGIN IMMEDIATE")
         for table in self._chain:
             name = _quoted(table["name"])
-            connection.execute(f"DELETE FROM main.{name} WHERE {self._replaced(table)}")
+            connection.execute(f"DELETE FROM main.{name} WHERE {self._superseded(table)}")
             columns = ", ".join(map(_quoted, table["columns"]))
             connection.execute(f"INSERT INTO main.{name} ({columns}) SELECT {columns} FROM staging.{name}")
         return None
 
-    def _replaced(self, table: TTableSchema) -> str:
-        """The rows that give way: all of them, those with a key that comes again, or their children."""
+    def _superseded(self, table: TTableSchema) -> str:
+        """Return the condition of superseded rows: all, those with a staged key, or nested ones without a parent."""
         if table["write_disposition"] == "replace":
             return "true"
         if "parent" in table:

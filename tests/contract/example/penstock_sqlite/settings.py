@@ -1,4 +1,4 @@
-"""Where the SQLite files are."""
+"""The settings of the SQLite destination."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.interfaces import DestinationClientDwhConfiguration
 
 @configspec
 class SqliteConfiguration(DestinationClientDwhConfiguration):
-    """One file for each dataset, in one folder."""
+    """A folder with one file for each dataset."""
 
     destination_name: Annotated[str | None, NotResolved()] = "example"
     folder: str

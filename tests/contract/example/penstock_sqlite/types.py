@@ -1,4 +1,4 @@
-"""How values are kept in SQLite."""
+"""The types and values of SQLite."""
 
 from __future__ import annotations
 
