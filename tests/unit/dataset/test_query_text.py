@@ -36,21 +36,21 @@ NAMES = st.text(alphabet="abcdefgh_", min_size=1, max_size=8)
 def test_a_placeholder_is_substituted_unless_it_is_quoted(
     text: str, values: list[Any], expected: str
 ) -> None:
-    found = bind_values(text, values)
+    statement = bind_values(text, values)
 
-    assert (found.text, list(found.values.values())) == (expected, values)
+    assert (statement.text, list(statement.values.values())) == (expected, values)
 
 
 def test_named_values_are_bound_by_name() -> None:
-    found = bind_values("SELECT %(a)s, %(b)s, %(a)s", named={"a": 1, "b": "x", "more": 2})
+    statement = bind_values("SELECT %(a)s, %(b)s, %(a)s", named={"a": 1, "b": "x", "more": 2})
 
-    assert (found.text, found.values) == ("SELECT :a, :b, :a", {"a": 1, "b": "x", "more": 2})
+    assert (statement.text, statement.values) == ("SELECT :a, :b, :a", {"a": 1, "b": "x", "more": 2})
 
 
 def test_values_of_a_query_are_read_from_a_frame() -> None:
-    found = bind_values(escape_braces("SELECT '{x}', %s"), ["y"], placeholder=frame_placeholder)
+    statement = bind_values(escape_braces("SELECT '{x}', %s"), ["y"], placeholder=frame_placeholder)
 
-    assert found.text.format(values="v") == "SELECT '{x}', (SELECT `value_0` FROM v)"
+    assert statement.text.format(values="v") == "SELECT '{x}', (SELECT `value_0` FROM v)"
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_a_text_without_values_is_unchanged(text: str) -> None:
 def test_a_value_is_never_part_of_the_text(values: list[Any]) -> None:
     text = " AND ".join(["x = %s"] * len(values))
 
-    found = bind_values(text, values)
+    statement = bind_values(text, values)
 
-    assert found.text == bind_values(text, [None] * len(values)).text
-    assert list(found.values.values()) == values
+    assert statement.text == bind_values(text, [None] * len(values)).text
+    assert list(statement.values.values()) == values
 
 
 @given(st.lists(NAMES, min_size=1, max_size=5, unique=True), st.data())
@@ -115,10 +115,10 @@ def test_the_dataset_name_is_removed_from_its_tables_only(text: str, expected: s
 
 @given(st.text(max_size=30), st.lists(st.text(min_size=1, max_size=8), max_size=4, unique=True))
 def test_braces_in_a_query_are_not_placeholders(text: str, tables: list[str]) -> None:
-    made, places = with_table_frames(escape_braces(text), tables)
+    query, places = with_table_frames(escape_braces(text), tables)
 
     assert list(places.values()) == tables
-    assert re.sub(r"[\s;]+\Z", "", text) in made.format(**dict.fromkeys(places, "frame"))
+    assert re.sub(r"[\s;]+\Z", "", text) in query.format(**dict.fromkeys(places, "frame"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rows of Spark become plain values."""
+"""Conversion of Spark rows to plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader sees, of tables that a test commits to by hand: no Spark is needed to decide it."""
+"""The view of a dataset, over tables whose commits a test makes; without Spark."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ HASH = "e8IhSkvTxIRdIvdYvLzwkPkLkpxuKFZJlKdKzFRM2sY="
 
 
 @dataclass
-class Shelf(WithTableVersions):
-    """Tables that remember their commits; a frame is the name of a table and its version."""
+class FakeTables(WithTableVersions):
+    """Tables with a list of commits; a frame is the name of a table and its version."""
 
     history: dict[str, list[TableCommit]] = field(default_factory=dict)
-    looks: list[str] = field(default_factory=list)
+    reads: list[str] = field(default_factory=list)
 
     def write(self, load_id: str | None, *tables: str) -> None:
         for table in tables:
@@ -46,15 +46,15 @@ class Shelf(WithTableVersions):
         return (table, version)
 
     def commits(self, table: str, *, most: int | None = None, spark: Any) -> Sequence[TableCommit]:
-        self.looks.append(table)
+        self.reads.append(table)
         return self.history[table][:most]
 
     def displayable_location(self) -> str:
-        return "the shelf"
+        return "memory"
 
 
 class Sessions:
-    """Stands for the user's session and for a pool: nothing here asks them for more."""
+    """The user's session and a session pool."""
 
     spark = None
 
@@ -65,11 +65,11 @@ class Sessions:
 
 @dataclass
 class Shop:
-    shelf: Shelf
+    tables: FakeTables
     ledger: FileLedger
 
     def load(self, load_id: str, *tables: str, complete: bool = True) -> None:
-        self.shelf.write(load_id, *tables)
+        self.tables.write(load_id, *tables)
         if complete:
             self.complete(load_id)
 
@@ -100,17 +100,17 @@ class Shop:
 
     def dataset(self, *, consistent: bool = True) -> Dataset:
         sessions: Any = Sessions()
-        place = DatasetSource(
-            client=cast("Any", self.shelf), ledger=self.ledger, user=sessions, pool=sessions
+        source = DatasetSource(
+            client=cast("Any", self.tables), ledger=self.ledger, user=sessions, pool=sessions
         )
-        return Dataset(place, name="demo", consistent=consistent)
+        return Dataset(source, name="demo", consistent=consistent)
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     ledger = FileLedger(FileStorage(str(tmp_path)))
     ledger.initialize()
-    return Shop(Shelf(), ledger)
+    return Shop(FakeTables(), ledger)
 
 
 def frames(dataset: Dataset, *tables: str) -> list[Any]:
@@ -120,7 +120,7 @@ def frames(dataset: Dataset, *tables: str) -> list[Any]:
 def test_the_newest_versions_are_read_if_no_load_is_open(shop: Shop) -> None:
     shop.load("1", "items", "tags")
     shop.load("2", "items")
-    shop.shelf.write(None, "tags")
+    shop.tables.write(None, "tags")
 
     assert frames(shop.dataset(), "items", "tags") == [("items", 1), ("tags", 1)]
 
@@ -189,7 +189,7 @@ def test_only_histories_of_tables_without_a_complete_load_are_read(shop: Shop) -
     shop.load("2", "tags", "new", complete=False)
 
     assert shop.dataset().tables[:2] == ["items", "tags"]
-    assert shop.shelf.looks == ["new"]
+    assert shop.tables.reads == ["new"]
 
 
 def test_loads_are_listed_by_schema(shop: Shop) -> None:

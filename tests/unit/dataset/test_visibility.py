@@ -17,12 +17,12 @@ from penstock.dataset.visibility import (
 from penstock.interfaces import TableCommit
 from penstock.package.file_ledger import LOADS_TABLE, STATE_TABLE, SYSTEM_TABLE_NAMES, VERSION_TABLE
 
-EVENTS = st.sampled_from(["begin", "complete", "undo", "give up", "maintain"])
+EVENTS = st.sampled_from(["begin", "complete", "undo", "abort", "maintain"])
 
 
 @dataclass
 class History:
-    """A table that loads of one pipeline go through, and what is in each of its versions."""
+    """A table with loads of one pipeline, and the content of each of its versions."""
 
     commits: list[TableCommit] = field(default_factory=list)
     contents: list[frozenset[str]] = field(default_factory=list)
@@ -43,7 +43,7 @@ class History:
                     TableCommit(version=self.next, load_id=self.open_load, pipeline_name="p"),
                 )
             case "complete" if self.open_load is not None:
-                # What was given up before is in the table now, and stays.
+                # Rows of aborted loads that were not undone are part of the table.
                 self.complete |= {self.open_load}
                 self.settled |= self.content
                 self.open_load = None
@@ -53,7 +53,7 @@ class History:
                     TableCommit(version=self.next, undoes=self.open_load),
                 )
                 self.open_load = None
-            case "give up" if self.open_load is not None:
+            case "abort" if self.open_load is not None:
                 self.open_load = None
 
     @property
@@ -68,10 +68,10 @@ class History:
         self.commits.append(commit)
         self.contents.append(content)
 
-    def seen(self, complete: set[str]) -> frozenset[str]:
-        found = visible_version(self.commits[::-1], complete, is_complete_history=True)
-        assert found is not None
-        return frozenset() if found.version is None else self.contents[found.version]
+    def visible_content(self, complete: set[str]) -> frozenset[str]:
+        visible = visible_version(self.commits[::-1], complete, is_complete_history=True)
+        assert visible is not None
+        return frozenset() if visible.version is None else self.contents[visible.version]
 
 
 @given(st.lists(EVENTS, max_size=20))
@@ -80,7 +80,7 @@ def test_a_reader_sees_complete_loads_and_nothing_of_an_open_one(events: list[st
     for event in ["begin", *events]:
         history.happen(event)
 
-        assert history.seen(history.complete) == history.settled
+        assert history.visible_content(history.complete) == history.settled
 
 
 @given(st.lists(EVENTS, max_size=20), st.lists(EVENTS, max_size=20))
@@ -88,12 +88,12 @@ def test_an_old_reader_sees_the_same_version_again(before: list[str], after: lis
     history = History()
     for event in ["begin", *before]:
         history.happen(event)
-    then, known = history.seen(history.complete), set(history.complete)
+    visible_then, complete_then = history.visible_content(history.complete), set(history.complete)
 
     for event in after:
         history.happen(event)
 
-    assert history.seen(known) == then
+    assert history.visible_content(complete_then) == visible_then
 
 
 @given(st.lists(EVENTS, max_size=20), st.integers(min_value=1, max_value=20))
@@ -101,13 +101,13 @@ def test_a_short_history_returns_the_same_version_or_none(events: list[str], mos
     history = History()
     for event in ["begin", *events]:
         history.happen(event)
-    whole = visible_version(history.commits[::-1], history.complete, is_complete_history=True)
+    complete = visible_version(history.commits[::-1], history.complete, is_complete_history=True)
 
     short = visible_version(
         history.commits[::-1][:most], history.complete, is_complete_history=most >= len(history.commits)
     )
 
-    assert short in {None, whole}
+    assert short in {None, complete}
 
 
 def test_commits_of_others_after_an_open_load_are_held_back_with_it() -> None:
@@ -128,12 +128,12 @@ def test_commits_of_others_after_an_open_load_are_held_back_with_it() -> None:
 
 
 def test_a_table_without_a_complete_load_is_invisible() -> None:
-    found = visible_version(
+    visible = visible_version(
         [TableCommit(version=0, load_id="a1", pipeline_name="a")], set(), is_complete_history=True
     )
 
-    assert found == VisibleVersion(newest=0, version=None)
-    assert found.is_held_back
+    assert visible == VisibleVersion(newest=0, version=None)
+    assert visible.is_held_back
 
 
 def test_a_complete_replace_supersedes_an_open_load_before_it() -> None:

@@ -1,4 +1,4 @@
-"""Tables of a chain as they are declared, for tests of what is done to them."""
+"""Declarations of the tables of a chain, for tests."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def root_table(
     for hint, names in (("primary_key", primary_key), ("merge_key", merge_key)):
         for name in names:
             columns[name][hint] = True
-    for name, said in (hints or {}).items():
-        columns[name] |= said
-    said = {"x-merge-strategy": strategy} if strategy else {}
+    for name, column_hints in (hints or {}).items():
+        columns[name] |= column_hints
+    strategy_hint = {"x-merge-strategy": strategy} if strategy else {}
     return Table.from_dict(
         {
             "name": "items",
@@ -46,13 +46,13 @@ def root_table(
             "write_disposition": disposition,
             "columns": columns,
             **SEEN,
-            **said,
+            **strategy_hint,
             **extras,
         }
     )
 
 
-def nested_table(name: str, *, root_key: bool = True, seen: bool = True) -> Table:
+def nested_table(name: str, *, root_key: bool = True, has_seen_data: bool = True) -> Table:
     columns: dict[str, dict[str, Any]] = {
         "value": dict(TEXT),
         "_dlt_parent_id": {**TEXT, "parent_key": True},
@@ -62,7 +62,9 @@ def nested_table(name: str, *, root_key: bool = True, seen: bool = True) -> Tabl
     if root_key:
         columns["_dlt_root_id"] = {**TEXT, "root_key": True}
     parent = name.rpartition("__")[0]
-    return Table.from_dict({"name": name, "parent": parent, "columns": columns, **(SEEN if seen else {})})
+    return Table.from_dict(
+        {"name": name, "parent": parent, "columns": columns, **(SEEN if has_seen_data else {})}
+    )
 
 
 def schema_of(*tables: Table) -> Schema:

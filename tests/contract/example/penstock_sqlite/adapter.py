@@ -358,7 +358,7 @@ class PublishJob(BackgroundJob):
         return None
 
     def _superseded(self, table: TTableSchema) -> str:
-        """Return the condition of superseded rows: all, those with a staged key, or nested ones without a parent."""
+        """Return the condition of superseded rows: all, those with a staged key, or orphaned ones."""
         if table["write_disposition"] == "replace":
             return "true"
         if "parent" in table:

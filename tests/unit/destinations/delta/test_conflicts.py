@@ -57,16 +57,20 @@ def test_other_errors_are_not_conflicts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "constraint"),
     [
         ("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK c (a > 0) violated:\n - a : secret", r"c \(a > 0\)"),
         ('[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "secret" exceeds the limit', "EXCEED_CHAR_VARCHAR"),
     ],
 )
-def test_a_violated_constraint_is_terminal_and_its_message_hides_the_values(message: str, told: str) -> None:
+def test_a_violated_constraint_is_terminal_and_its_message_hides_the_values(
+    message: str, constraint: str
+) -> None:
     commit = Commit(refused=1, message=message)
 
-    with pytest.raises(DestinationTerminalException, match=f"constraint of table items: .*{told}") as caught:
+    with pytest.raises(
+        DestinationTerminalException, match=f"constraint of table items: .*{constraint}"
+    ) as caught:
         retry_on_conflict("items", commit, wait=commit.pauses.append)
 
     assert commit.calls == 1

@@ -19,7 +19,7 @@ from penstock.destinations.lake.ddl import changed_types, set_properties_stateme
 from penstock.errors import DestinationTerminalException
 from penstock.schema import Column, Table, spark_type
 
-DECIMALS = st.tuples(st.integers(1, 38), st.integers(0, 38)).filter(lambda one: one[1] <= one[0])
+DECIMALS = st.tuples(st.integers(1, 38), st.integers(0, 38)).filter(lambda digits: digits[1] <= digits[0])
 WHOLE = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
@@ -52,14 +52,14 @@ def test_only_a_table_without_partitions_is_clustered() -> None:
 
 
 def test_hints_of_a_table_override_settings_and_databricks_hints() -> None:
-    said = {
+    hints = {
         "x-databricks-table-properties": {"a": 1, "b": "theirs"},
         "x-table-properties": {"b": "it's", "c": None},
     }
 
-    found = table_properties(table({}, **said), {"a": 0, "d": True})
+    properties = table_properties(table({}, **hints), {"a": 0, "d": True})
 
-    assert found == {"a": "1", "b": "it's", "d": "true"}
+    assert properties == {"a": "1", "b": "it's", "d": "true"}
     assert (
         set_properties_statement("`t`", {"b": "it's"}) == "ALTER TABLE `t` SET TBLPROPERTIES ('b' = 'it\\'s')"
     )
@@ -72,24 +72,26 @@ def test_only_columns_with_two_different_types_are_changed() -> None:
     assert changed_types(before, after) == {"a": ("INT", "BIGINT")}
 
 
-@given(has=DECIMALS, to=DECIMALS)
+@given(old_type=DECIMALS, new_type=DECIMALS)
 def test_a_decimal_is_widened_only_if_neither_side_of_the_point_shrinks(
-    has: tuple[int, int], to: tuple[int, int]
+    old_type: tuple[int, int], new_type: tuple[int, int]
 ) -> None:
-    grows = to[1] >= has[1] and to[0] - to[1] >= has[0] - has[1]
+    grows = new_type[1] >= old_type[1] and new_type[0] - new_type[1] >= old_type[0] - old_type[1]
 
-    assert can_widen(f"DECIMAL({has[0]},{has[1]})", f"DECIMAL({to[0]},{to[1]})") == grows
+    assert (
+        can_widen(f"DECIMAL({old_type[0]},{old_type[1]})", f"DECIMAL({new_type[0]},{new_type[1]})") == grows
+    )
 
 
-@pytest.mark.parametrize(("has", "to"), [(a, b) for a in WHOLE for b in WHOLE if a != b])
-def test_an_integer_is_widened_and_never_narrowed(has: str, to: str) -> None:
-    assert can_widen(has, to) == (WHOLE[has] < WHOLE[to])
+@pytest.mark.parametrize(("old_type", "new_type"), [(a, b) for a in WHOLE for b in WHOLE if a != b])
+def test_an_integer_is_widened_and_never_narrowed(old_type: str, new_type: str) -> None:
+    assert can_widen(old_type, new_type) == (WHOLE[old_type] < WHOLE[new_type])
 
 
 def test_unsupported_type_changes() -> None:
     pairs = [("BIGINT", "DOUBLE"), ("STRING", "BIGINT"), ("DATE", "TIMESTAMP"), ("BIGINT", "DECIMAL(20,2)")]
 
-    assert not any(can_widen(has, to) for has, to in pairs)
+    assert not any(can_widen(old_type, new_type) for old_type, new_type in pairs)
     assert can_widen("DATE", "TIMESTAMP_NTZ")
 
 

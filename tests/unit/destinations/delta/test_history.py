@@ -1,4 +1,4 @@
-"""What commits to a Delta table say of themselves, and what others may have written there."""
+"""The history of a Delta table, and the metadata of its commits."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def test_a_commit_of_a_load_names_it_and_its_pipeline() -> None:
 
 
 def test_a_commit_of_an_early_release_names_its_load() -> None:
-    said = json.dumps({"load_id": "17.5", "sequence": 3, "manifest": "ab"})
+    metadata = json.dumps({"load_id": "17.5", "sequence": 3, "manifest": "ab"})
 
-    assert parse_commit(4, said) == TableCommit(version=4, load_id="17.5")
+    assert parse_commit(4, metadata) == TableCommit(version=4, load_id="17.5")
 
 
 def test_a_commit_that_undoes_a_load_names_it() -> None:
@@ -100,7 +100,7 @@ MARK = LoadMark(pipeline_name="shop", sequence=3, load_id="1700000000.5", manife
 
 
 def history(*commits: Any) -> TableHistory:
-    """A history of commits, oldest first, of which as many are returned as are asked for."""
+    """Return a history of commits, given oldest first."""
     return TableHistory(table="items", read_commits=lambda limit: [*reversed(commits)][:limit])
 
 
@@ -138,7 +138,7 @@ def test_undo_of_a_table_with_later_changes_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [None, "", "{", "[]", "7", '"x"', '{"load_id": "mine"}', '{"undone": 1}', "hello"]
+    "metadata", [None, "", "{", "[]", "7", '"x"', '{"load_id": "mine"}', '{"undone": 1}', "hello"]
 )
-def test_metadata_of_other_writers_is_ignored(said: str | None) -> None:
-    assert parse_commit(1, said) == TableCommit(version=1)
+def test_metadata_of_other_writers_is_ignored(metadata: str | None) -> None:
+    assert parse_commit(1, metadata) == TableCommit(version=1)

@@ -25,10 +25,10 @@ OTHERS = LoadMark(pipeline_name="shop", sequence=3, load_id="17.4", manifest_has
 
 
 def commit(version: int, mark: LoadMark | None = None) -> dict[str, Any]:
-    said = None if mark is None else load_metadata(mark)
+    metadata = None if mark is None else load_metadata(mark)
     return {
         "version": version,
-        "userMetadata": said,
+        "userMetadata": metadata,
         "timestamp": datetime.fromtimestamp(1, UTC),
         "operation": "WRITE",
         "operationMetrics": {"numOutputRows": "2"},
@@ -36,7 +36,7 @@ def commit(version: int, mark: LoadMark | None = None) -> dict[str, Any]:
 
 
 def applied(history: list[dict[str, Any]], *, committed: int | None) -> AppliedJob:
-    """What a write came to; `committed` is the version that the session reports, None where Delta skipped."""
+    """Return the result of a write; `committed` is the version in the session, None if Delta skipped it."""
 
     def sql(text: str) -> Any:
         limit = int(text.rpartition("LIMIT ")[2]) if "LIMIT" in text else None
@@ -44,8 +44,8 @@ def applied(history: list[dict[str, Any]], *, committed: int | None) -> AppliedJ
 
     last = None if committed is None else str(committed)
     session: Any = SimpleNamespace(sql=sql, conf=SimpleNamespace(get=lambda *_: last))
-    place: Any = SimpleNamespace(sql_name=lambda table: f"`{table}`")
-    return DeltaTables(addressing=place)._applied_job("orders", MARK, session)
+    addressing: Any = SimpleNamespace(sql_name=lambda table: f"`{table}`")
+    return DeltaTables(addressing=addressing)._applied_job("orders", MARK, session)
 
 
 def test_a_commit_in_the_history_is_applied() -> None:
@@ -64,7 +64,7 @@ def test_a_skipped_write_is_applied_if_its_commit_is_in_the_history() -> None:
 def test_a_skipped_write_without_a_commit_in_the_history_is_an_error(
     history: list[dict[str, Any]],
 ) -> None:
-    """Delta drops rows without a word where a transaction's number is not above the last one."""
+    """Delta silently skips a write whose transaction number is not above the last one."""
     with pytest.raises(DestinationAhead):
         applied(history, committed=None)
 
@@ -78,7 +78,7 @@ REFUSED = "DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG"
 
 
 class Conf(dict[str, str]):
-    """The settings of a session."""
+    """Settings of a session."""
 
     def set(self, key: str, value: str) -> None:
         self[key] = value
@@ -87,8 +87,8 @@ class Conf(dict[str, str]):
         self.pop(key, None)
 
 
-class SlowPlace:
-    """Refuses each table at first, as Delta does by a rule; then reads it until somebody lets it end."""
+class SlowTables:
+    """Refuse the first read of each table, as Delta's checks do; then block the second until it may end."""
 
     def __init__(self) -> None:
         # All made at once: threads that ask for one at the same time must not get two.
@@ -106,30 +106,30 @@ class SlowPlace:
 
 
 def test_parallel_reads_restore_the_settings_of_the_session() -> None:
-    place, spark = SlowPlace(), cast("Any", SimpleNamespace(conf=Conf()))
-    tables = DeltaTables(addressing=cast("DeltaAddressing", place))
+    addressing, spark = SlowTables(), cast("Any", SimpleNamespace(conf=Conf()))
+    tables = DeltaTables(addressing=cast("DeltaAddressing", addressing))
 
     def reading(table: str) -> threading.Thread:
         thread = threading.Thread(target=tables.read, args=(table,), kwargs={"spark": spark})
         thread.start()
-        assert place.is_refused[table].wait(60)
+        assert addressing.is_refused[table].wait(60)
         return thread
 
     first = reading("first")
-    assert place.is_read["first"].wait(60)
+    assert addressing.is_read["first"].wait(60)
     second = reading("second")
     time.sleep(0.2)  # it could see now what the first one has set
-    place.may_end["first"].set()
+    addressing.may_end["first"].set()
     first.join(60)
-    place.may_end["second"].set()
+    addressing.may_end["second"].set()
     second.join(60)
 
-    assert place.is_read["second"].is_set()
+    assert addressing.is_read["second"].is_set()
     assert spark.conf == {}
 
 
-class WrittenPlace:
-    """Has every table, and notes how it is written."""
+class RecordingTables:
+    """Have every table, and record the options of writes."""
 
     def __init__(self) -> None:
         self.options: dict[str, str] = {}
@@ -144,7 +144,7 @@ class WrittenPlace:
 
 
 class Applied(DeltaTables):
-    """Does not look for the commit."""
+    """Delta tables that do not read their history after a write."""
 
     def _applied_job(self, table: str, mark: LoadMark, spark: Any) -> AppliedJob:
         del mark, spark
@@ -152,14 +152,14 @@ class Applied(DeltaTables):
 
 
 def test_a_replace_overwrites_all_partitions_whatever_the_session_sets() -> None:
-    place, spark = WrittenPlace(), cast("Any", SimpleNamespace(conf=Conf()))
-    tables = Applied(addressing=cast("DeltaAddressing", place))
+    addressing, spark = RecordingTables(), cast("Any", SimpleNamespace(conf=Conf()))
+    tables = Applied(addressing=cast("DeltaAddressing", addressing))
     mark = LoadMark(pipeline_name="shop", load_id="1.0", sequence=1, manifest_hash="ab")
 
     tables.overwrite(Table(name="orders"), cast("Any", None), mark, spark=spark)
-    replaced = place.options
+    replaced = addressing.options
     tables.append(Table(name="orders"), cast("Any", None), mark, spark=spark)
 
     assert replaced["partitionOverwriteMode"] == "static"
     assert OWN_CONF["spark.sql.sources.partitionOverwriteMode"] == "static"
-    assert "partitionOverwriteMode" not in place.options
+    assert "partitionOverwriteMode" not in addressing.options

@@ -17,16 +17,22 @@ from penstock.schema import Schema
 CONFIGURED = Settings(environment={"DESTINATION__DELTA__BUCKET_URL": "s3://configured"})
 
 
-def configured(given: dict[str, Any], settings: Settings, master: str) -> DeltaConfiguration:
-    found = delta(**given).configuration(settings, pipeline_name="shop", dataset_name="Lake", master=master)
-    assert isinstance(found, DeltaConfiguration)
-    return found
+def configured(arguments: dict[str, Any], settings: Settings, master: str) -> DeltaConfiguration:
+    config = delta(**arguments).configuration(
+        settings, pipeline_name="shop", dataset_name="Lake", master=master
+    )
+    assert isinstance(config, DeltaConfiguration)
+    return config
 
 
 def test_the_argument_overrides_the_settings() -> None:
-    found = configured({"bucket_url": "s3://given"}, CONFIGURED, "local[*]")
+    config = configured({"bucket_url": "s3://given"}, CONFIGURED, "local[*]")
 
-    assert (found.bucket_url, found.dataset_name, found.destination_name) == ("s3://given", "Lake", "delta")
+    assert (config.bucket_url, config.dataset_name, config.destination_name) == (
+        "s3://given",
+        "Lake",
+        "delta",
+    )
 
 
 def test_the_settings_apply_without_an_argument() -> None:
@@ -125,10 +131,10 @@ def test_a_bucket_has_the_settings_of_a_lake_and_the_aliases_of_dlt() -> None:
         destination.configuration(Settings(), pipeline_name="shop", dataset_name="lake", master="yarn")
 
 
-@pytest.mark.parametrize("said", [{"vacuum_hours": -1}, {"target_file_size": 0}])
-def test_invalid_hours_and_sizes_are_refused(said: dict[str, Any]) -> None:
-    with pytest.raises(ConfigValueCannotBeCoerced, match=next(iter(said))):
-        configured(said, Settings(), "local")
+@pytest.mark.parametrize("setting", [{"vacuum_hours": -1}, {"target_file_size": 0}])
+def test_invalid_hours_and_sizes_are_refused(setting: dict[str, Any]) -> None:
+    with pytest.raises(ConfigValueCannotBeCoerced, match=next(iter(setting))):
+        configured(setting, Settings(), "local")
 
     assert configured({"vacuum_hours": 168}, Settings(), "local").vacuum_hours == 168
 
@@ -172,8 +178,12 @@ def test_credentials_are_never_shown(shown: Any) -> None:
 
 
 def test_credentials_may_be_a_dict_and_their_region_is_not_part_of_the_location() -> None:
-    given = {"aws_access_key_id": "AK", "aws_secret_access_key": "hush-hush-hush", "region_name": "eu-west-1"}
-    config = configured({"bucket_url": "s3://lake", "credentials": given}, Settings(), "yarn")
+    arguments = {
+        "aws_access_key_id": "AK",
+        "aws_secret_access_key": "hush-hush-hush",
+        "region_name": "eu-west-1",
+    }
+    config = configured({"bucket_url": "s3://lake", "credentials": arguments}, Settings(), "yarn")
 
     assert config.credentials is not None
     assert config.credentials.region_name == "eu-west-1"

@@ -49,7 +49,7 @@ DATES = {
 }
 
 
-def named(at: datetime = AT, **said: Any) -> FileNameParts:
+def named(at: datetime = AT, **parts: Any) -> FileNameParts:
     given = {
         "schema_name": "shop",
         "table_name": "items",
@@ -57,7 +57,7 @@ def named(at: datetime = AT, **said: Any) -> FileNameParts:
         "file_id": "0a",
         "ext": "parquet",
     }
-    return FileNameParts(created_at=at, **{**given, **said})
+    return FileNameParts(created_at=at, **{**given, **parts})
 
 
 def test_all_placeholders_are_known() -> None:
@@ -68,9 +68,9 @@ def test_all_placeholders_are_known() -> None:
 def test_dates_are_written_as_dlt_writes_them(name: str) -> None:
     layout = FileLayout(template=f"{{table_name}}/{{{name}}}/{{file_id}}.{{ext}}")
 
-    found = tuple(layout.key(named(at)).split("/")[1] for at in (AT, SUNDAY))
+    match = tuple(layout.key(named(at)).split("/")[1] for at in (AT, SUNDAY))
 
-    assert found == DATES[name]
+    assert match == DATES[name]
 
 
 def test_a_missing_extension_is_added() -> None:
@@ -90,7 +90,7 @@ def test_custom_placeholders_are_values_or_functions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "error", "told"),
+    ("template", "error", "message"),
     [
         ("{table_name}/{month}.{file_id}", InvalidFilesystemLayout, "'month'"),
         ("{table_name}/{curr_date}.{ext}", InvalidFilesystemLayout, "the same name"),
@@ -99,8 +99,8 @@ def test_custom_placeholders_are_values_or_functions() -> None:
         ("{table_name}{file_id}.{ext}", CantExtractTablePrefix, "no text separates"),
     ],
 )
-def test_an_ambiguous_layout_is_refused(template: str, error: type[Exception], told: str) -> None:
-    with pytest.raises(error, match=told.replace("{", r"\{")):
+def test_an_ambiguous_layout_is_refused(template: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message.replace("{", r"\{")):
         FileLayout(template=template)
 
 
@@ -148,8 +148,8 @@ def test_the_load_id_is_parsed_from_a_file_name(
 
     key = layout.key(named(table_name=table, file_id=file_id, load_id=load_id, ext=ext))
 
-    found = layout.pattern("shop", table).fullmatch(key)
-    assert found is not None
-    assert (found["load_id"], found["ext"]) == (load_id, ext)
+    match = layout.pattern("shop", table).fullmatch(key)
+    assert match is not None
+    assert (match["load_id"], match["ext"]) == (load_id, ext)
     assert key.startswith(layout.prefix("shop", table))
     assert layout.pattern("shop", f"{table}x").fullmatch(key) is None

@@ -1,4 +1,4 @@
-"""Plain tables without Spark: whose columns they have, what is taken back, and what is a table at all."""
+"""The client of plain files without Spark: columns, undo, and the tables of a dataset."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def client(tmp_path: Path) -> PlainClient:
     lake = penstock.destinations.filesystem(bucket_url=str(tmp_path / "lake"))
     pipeline = penstock.pipeline("shop", tmp_path / "pipelines", destination=lake, dataset_name="demo")
     opened: Any = pipeline._target().client()
-    found: PlainClient = opened.plain
-    found.ledger().initialize()
-    return found
+    plain: PlainClient = opened.plain
+    plain.ledger().initialize()
+    return plain
 
 
 def schema_of(name: str, *columns: str) -> Schema:
@@ -58,7 +58,9 @@ def schema_of(name: str, *columns: str) -> Schema:
     return schema
 
 
-def loaded(client: PlainClient, schema: Schema, load_id: str, *, manifest_hash: str | None = "h") -> None:
+def complete_load(
+    client: PlainClient, schema: Schema, load_id: str, *, manifest_hash: str | None = "h"
+) -> None:
     ledger = client.ledger()
     record = CommitRecord(
         load_id=load_id,
@@ -67,11 +69,11 @@ def loaded(client: PlainClient, schema: Schema, load_id: str, *, manifest_hash: 
         inserted_at="2024-01-01T00:00:00+00:00",
         manifest_hash=manifest_hash,
     )
-    stored(client, schema, datetime(2024, 1, 1, tzinfo=UTC))
+    store_schema(client, schema, datetime(2024, 1, 1, tzinfo=UTC))
     ledger.commit(record)
 
 
-def stored(client: PlainClient, schema: Schema, at: datetime) -> None:
+def store_schema(client: PlainClient, schema: Schema, at: datetime) -> None:
     client.ledger().store_schema(
         StorageSchemaInfo(
             version_hash=schema.version_hash,
@@ -84,16 +86,16 @@ def stored(client: PlainClient, schema: Schema, at: datetime) -> None:
     )
 
 
-def added(client: PlainClient, *keys: str, mark: LoadMark = MARK, **said: Any) -> None:
+def commit_files(client: PlainClient, *keys: str, mark: LoadMark = MARK, **values: Any) -> None:
     for key in keys:
         client.store.put(key, b"rows")
-    entry = LogEntry.of_load(mark, **{"kind": "append", **said}, files=dict.fromkeys(keys, PARQUET))
+    entry = LogEntry.of_load(mark, **{"kind": "append", **values}, files=dict.fromkeys(keys, PARQUET))
     client.table_files("items").log.commit(lambda _: entry)
 
 
 def test_a_table_of_two_schemas_has_the_columns_of_both(client: PlainClient) -> None:
-    loaded(client, schema_of("a", "id", "colour"), "1.5")
-    loaded(client, schema_of("b", "id", "weight"), "2.5")
+    complete_load(client, schema_of("a", "id", "colour"), "1.5")
+    complete_load(client, schema_of("b", "id", "weight"), "2.5")
 
     assert list(client.known_tables["items"].columns) == ["id", "colour", "weight"]
 
@@ -102,21 +104,21 @@ def test_the_stored_schema_is_that_of_the_last_load_and_not_of_the_latest_timest
     client: PlainClient,
 ) -> None:
     new, old = schema_of("a", "id", "colour"), schema_of("a", "id")
-    loaded(client, new, "2.5")
-    stored(client, old, datetime(2034, 1, 1, tzinfo=UTC))
+    complete_load(client, new, "2.5")
+    store_schema(client, old, datetime(2034, 1, 1, tzinfo=UTC))
 
     assert list(client.known_tables["items"].columns) == ["id", "colour"]
 
 
 def test_a_load_with_only_a_file_list_creates_no_table(client: PlainClient) -> None:
-    standing = client.table_files("items")
-    standing.file_lists.record("2.5", FileList(form=PARQUET, files=(), rows=0))
+    table_files = client.table_files("items")
+    table_files.file_lists.record("2.5", FileList(form=PARQUET, files=(), rows=0))
     assert client.table_names() == ()
 
     client.undo(AppliedJob(table="items"), "2.5")
     assert client.table_names() == ()
 
-    added(client, "items/3.5.aa.parquet", mark=replace(MARK, sequence=3, load_id="3.5"))
+    commit_files(client, "items/3.5.aa.parquet", mark=replace(MARK, sequence=3, load_id="3.5"))
     assert client.table_names() == ("items",)
 
 
@@ -136,18 +138,18 @@ def test_a_commit_during_the_undo_of_its_load_is_undone(
     client: PlainClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key, keep = "items/2.5.aa.parquet", "items/1.5.bb.parquet"
-    added(client, keep, mark=replace(MARK, sequence=1, load_id="1.5"))
-    listed = FileList(form=PARQUET, files=(PublishedFile(path="data/x", key=key, bytes=4),), rows=1)
-    client.table_files("items").file_lists.record("2.5", listed)
-    undone = plain_client._undo_entry
+    commit_files(client, keep, mark=replace(MARK, sequence=1, load_id="1.5"))
+    file_list = FileList(form=PARQUET, files=(PublishedFile(path="data/x", key=key, bytes=4),), rows=1)
+    client.table_files("items").file_lists.record("2.5", file_list)
+    undo_entry = plain_client._undo_entry
 
-    def late(standing: Any, load_id: str, last: int) -> LogEntry | None:
-        made = undone(standing, load_id, last)
+    def late_entry(table_files: Any, load_id: str, last: int) -> LogEntry | None:
+        entry = undo_entry(table_files, load_id, last)
         if last == 1:
-            added(client, key)  # by the process that was thought dead
-        return made
+            commit_files(client, key)  # by a process that was considered dead
+        return entry
 
-    monkeypatch.setattr(plain_client, "_undo_entry", late)
+    monkeypatch.setattr(plain_client, "_undo_entry", late_entry)
     client.undo(AppliedJob(table="items"), "2.5")
 
     assert list(client.table_files("items").files()) == [keep]
@@ -155,16 +157,16 @@ def test_a_commit_during_the_undo_of_its_load_is_undone(
 
 
 def test_a_table_of_dlt_is_visible_while_the_first_load_of_penstock_is_open(client: PlainClient) -> None:
-    loaded(client, schema_of("shop", "id"), "1.5", manifest_hash=None)
+    complete_load(client, schema_of("shop", "id"), "1.5", manifest_hash=None)
     client.store.put("items/1.5.aa.parquet", b"rows")
     assert client.commits("items", spark=None) == []  # type: ignore[arg-type]
 
-    added(client, "items/2.5.bb.parquet")
-    found = client.commits("items", spark=None)  # type: ignore[arg-type]
+    commit_files(client, "items/2.5.bb.parquet")
+    commits = client.commits("items", spark=None)  # type: ignore[arg-type]
 
-    assert [one.version for one in found] == [1, 0]
+    assert [commit.version for commit in commits] == [1, 0]
     assert list(client.table_files("items").files(0)) == ["items/1.5.aa.parquet"]
-    assert client.commits("items", most=1, spark=None) == [found[0]]  # type: ignore[arg-type]
+    assert client.commits("items", most=1, spark=None) == [commits[0]]  # type: ignore[arg-type]
 
 
 def test_storage_without_put_if_absent_is_refused_before_the_first_load(
@@ -185,14 +187,14 @@ def test_storage_without_put_if_absent_is_refused_before_the_first_load(
 def test_dropping_a_table_deletes_only_its_own_files(client: PlainClient) -> None:
     flat = replace(client.layout, template="{table_name}_{load_id}_{file_id}.{ext}")
     client.layout = flat
-    added(client, "items_2.5_aa.parquet")
+    commit_files(client, "items_2.5_aa.parquet")
     for name in ("items_old_2.5_bb.parquet", "items__tags_2.5_cc.parquet"):
         client.store.put(name, b"rows")
 
     client.drop_tables("items")
 
-    left = [name for name in client.store.names("") if name.startswith("items")]
-    assert sorted(left) == ["items__tags_2.5_cc.parquet", "items_old_2.5_bb.parquet"]
+    remaining = [name for name in client.store.names("") if name.startswith("items")]
+    assert sorted(remaining) == ["items__tags_2.5_cc.parquet", "items_old_2.5_bb.parquet"]
 
 
 @pytest.mark.parametrize("how", ["overwrite", "recreate"])
@@ -200,11 +202,11 @@ def test_a_refreshed_table_has_the_files_of_its_load_and_can_be_undone(
     client: PlainClient, tmp_path: Path, how: Any
 ) -> None:
     old, new = "items/1.5.aa.parquet", "items/2.5.bb.parquet"
-    added(client, old, mark=replace(MARK, sequence=1, load_id="1.5"))
+    commit_files(client, old, mark=replace(MARK, sequence=1, load_id="1.5"))
     package = FileStorage(str(tmp_path / "package"))
     package.put("data/x", b"rows")
-    listed = FileList(form=PARQUET, files=(PublishedFile(path="data/x", key=new, bytes=4),), rows=1)
-    client.table_files("items").file_lists.record(MARK.load_id, listed)
+    file_list = FileList(form=PARQUET, files=(PublishedFile(path="data/x", key=new, bytes=4),), rows=1)
+    client.table_files("items").file_lists.record(MARK.load_id, file_list)
     staged: Any = SimpleNamespace(mark=MARK, store=package)
 
     job = TableLoadJob("started_jobs/items.x.0.reference")
@@ -212,7 +214,9 @@ def test_a_refreshed_table_has_the_files_of_its_load_and_can_be_undone(
     for _ in range(2):
         client._commit(ChainStep(table="items", commit=how, rows="all"), staged, job)
 
-    assert [(one.version_before, one.version_after, one.skipped) for one in job.applied()] == [
+    assert [
+        (applied.version_before, applied.version_after, applied.skipped) for applied in job.applied()
+    ] == [
         (1, 2, False),
         (1, 2, True),
     ]

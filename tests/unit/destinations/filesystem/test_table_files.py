@@ -1,4 +1,4 @@
-"""Which files of a folder are a table: those of its log, and those of loads that keep none."""
+"""The files of a plain table: those of its log, and those of loads without a log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> FileStorage:
 
 
 def table(store: FileStorage, layout: FileLayout | None = None) -> TableFiles:
-    """The table as a new process finds it."""
+    """Return the table as a new process opens it."""
     return TableFiles(store, FileLedger(store), layout or FileLayout(), "shop", "items")
 
 
@@ -50,7 +50,7 @@ def put(store: FileStorage, *keys: str) -> None:
         store.put(key, b"rows")
 
 
-def ours(store: FileStorage, sequence: int, *keys: str, kind: str = "append") -> None:
+def commit_files(store: FileStorage, sequence: int, *keys: str, kind: str = "append") -> None:
     mark = LoadMark(pipeline_name="p", sequence=sequence, load_id=f"{sequence}.5", manifest_hash="hash")
     entry = LogEntry.of_load(mark, kind=kind, files=dict.fromkeys(keys, PARQUET))
     put(store, *keys)
@@ -69,7 +69,7 @@ def test_files_of_dlt_are_visible_once_their_load_is_complete(store: FileStorage
 
 
 def test_files_of_penstock_are_visible_only_by_the_log(store: FileStorage) -> None:
-    ours(store, 1, "items/1.5.aa.parquet")
+    commit_files(store, 1, "items/1.5.aa.parquet")
     put(store, "items/2.5.bb.parquet")  # published, and its chain was left out of a load that is complete
     complete(store, "2.5", by_dlt=False)
 
@@ -90,10 +90,10 @@ def test_the_columns_of_a_foreign_csv_file_are_those_of_its_header(store: FileSt
 def test_without_load_ids_in_names_all_files_but_those_of_open_loads_are_visible(store: FileStorage) -> None:
     layout = FileLayout(template="{table_name}/{file_id}.{ext}")
     put(store, "items/aa.parquet", "items/bb.parquet")
-    listed = FileList(
+    file_list = FileList(
         form=PARQUET, files=(PublishedFile(path="data/x", key="items/bb.parquet", bytes=4),), rows=1
     )
-    table(store, layout).file_lists.record("9.5", listed)
+    table(store, layout).file_lists.record("9.5", file_list)
 
     assert (
         list(table(store, layout).files())
@@ -103,7 +103,7 @@ def test_without_load_ids_in_names_all_files_but_those_of_open_loads_are_visible
 
 
 def test_a_missing_file_is_an_error_unless_dlt_has_replaced_the_table(store: FileStorage) -> None:
-    ours(store, 3, "items/3.5.aa.parquet", "items/3.5.bb.parquet")
+    commit_files(store, 3, "items/3.5.aa.parquet", "items/3.5.bb.parquet")
     complete(store, "3.5", by_dlt=False)
     complete(store, "2.5", by_dlt=True)
     store.delete("items/3.5.aa.parquet")
@@ -117,20 +117,20 @@ def test_a_missing_file_is_an_error_unless_dlt_has_replaced_the_table(store: Fil
     put(store, "items/4.5.cc.parquet")
     complete(store, "4.5", by_dlt=True)
     assert list(table(store).files()) == ["items/4.5.cc.parquet"]
-    ours(store, 5, "items/5.5.dd.parquet")
+    commit_files(store, 5, "items/5.5.dd.parquet")
     assert list(table(store).files()) == ["items/5.5.dd.parquet", "items/4.5.cc.parquet"]
 
 
 def test_files_of_another_layout_are_found_by_the_log(store: FileStorage) -> None:
-    ours(store, 1, "items/1.5.aa.parquet", "items/deep/1.5.bb.parquet")
+    commit_files(store, 1, "items/1.5.aa.parquet", "items/deep/1.5.bb.parquet")
     flat = FileLayout(template="{table_name}.{load_id}.{file_id}")
 
     assert list(table(store, flat).files()) == ["items/1.5.aa.parquet", "items/deep/1.5.bb.parquet"]
 
 
 def test_an_older_version_lists_its_own_files(store: FileStorage) -> None:
-    ours(store, 1, "items/1.5.aa.parquet")
-    ours(store, 2, "items/2.5.bb.parquet", kind="replace")
+    commit_files(store, 1, "items/1.5.aa.parquet")
+    commit_files(store, 2, "items/2.5.bb.parquet", kind="replace")
 
     assert list(table(store).files(1)) == ["items/1.5.aa.parquet"]
     assert list(table(store).files(2)) == list(table(store).files()) == ["items/2.5.bb.parquet"]
@@ -141,11 +141,11 @@ def test_an_older_version_lists_its_own_files(store: FileStorage) -> None:
 
 
 def test_files_of_dlt_are_visible_until_the_load_that_replaces_them_is_complete(store: FileStorage) -> None:
-    ours(store, 1, "items/1.5.aa.parquet")
+    commit_files(store, 1, "items/1.5.aa.parquet")
     put(store, "items/7.5.bb.parquet")
     complete(store, "7.5", by_dlt=True)
-    found = table(store).foreign_files()
-    entry = LogEntry(kind="replace", adopted=found, removed=("items/1.5.aa.parquet", *found))
+    files = table(store).foreign_files()
+    entry = LogEntry(kind="replace", adopted=files, removed=("items/1.5.aa.parquet", *files))
     table(store).log.commit(lambda _: entry)
 
     assert list(table(store).files(1)) == ["items/1.5.aa.parquet", "items/7.5.bb.parquet"]
@@ -156,11 +156,11 @@ def test_files_of_dlt_are_visible_until_the_load_that_replaces_them_is_complete(
 def test_replaced_files_that_are_not_deleted_yet_stay_invisible(store: FileStorage, more: int) -> None:
     put(store, "items/7.5.bb.parquet")
     complete(store, "7.5", by_dlt=True)
-    found = table(store).foreign_files()
-    entry = LogEntry(kind="replace", adopted=found, removed=tuple(found))
+    files = table(store).foreign_files()
+    entry = LogEntry(kind="replace", adopted=files, removed=tuple(files))
     table(store).log.commit(lambda _: entry)
     for number in range(2, 16 + more):
-        ours(store, number, f"items/{number}.5.aa.parquet")
+        commit_files(store, number, f"items/{number}.5.aa.parquet")
 
     assert "items/7.5.bb.parquet" not in table(store).files()
     assert table(store).foreign_files() == {}
@@ -176,25 +176,25 @@ def test_a_flat_layout_keeps_tables_apart(store: FileStorage) -> None:
 def test_a_file_published_during_the_listing_is_not_reported_as_missing(
     store: FileStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours(store, 1, "items/1.5.aa.parquet")
-    looked = table(store)
-    tree, looks = store.tree, list[str]()
+    commit_files(store, 1, "items/1.5.aa.parquet")
+    opened = table(store)
+    tree, listings = store.tree, list[str]()
 
     def slow(folder: str) -> list[str]:
-        looks.append(folder)
-        found: list[str] = tree(folder)
-        if len(looks) == 1:
-            ours(store, 2, "items/2.5.bb.parquet")
-        return found
+        listings.append(folder)
+        files: list[str] = tree(folder)
+        if len(listings) == 1:
+            commit_files(store, 2, "items/2.5.bb.parquet")
+        return files
 
     monkeypatch.setattr(store, "tree", slow)
 
-    assert list(looked.files()) == ["items/1.5.aa.parquet", "items/2.5.bb.parquet"]
+    assert list(opened.files()) == ["items/1.5.aa.parquet", "items/2.5.bb.parquet"]
 
 
 def test_a_load_of_dlt_explains_only_missing_files_of_earlier_loads(store: FileStorage) -> None:
     complete(store, "2.5", by_dlt=True)
-    ours(store, 3, "elsewhere/aa.parquet")
+    commit_files(store, 3, "elsewhere/aa.parquet")
     store.delete("elsewhere/aa.parquet")
 
     with pytest.raises(DestinationTerminalException, match="files of table items do not exist"):

@@ -1,4 +1,4 @@
-"""The log of a plain table, and the lists of files that are on their way into it."""
+"""The log of a plain table, and the file lists of open loads."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def mark(sequence: int, pipeline: str = "shop") -> LoadMark:
     )
 
 
-def add(log: TableLog, one: LoadMark, *keys: str, **said: Any) -> LogEntry:
-    done = log.commit(
-        lambda _: LogEntry.of_load(one, **{"kind": "append", **said}, files=dict.fromkeys(keys, CSV))
+def add(log: TableLog, load: LoadMark, *keys: str, **values: Any) -> LogEntry:
+    committed = log.commit(
+        lambda _: LogEntry.of_load(load, **{"kind": "append", **values}, files=dict.fromkeys(keys, CSV))
     )
-    assert done is not None
-    return done
+    assert committed is not None
+    return committed
 
 
 def test_a_sequence_that_another_load_has_used_is_refused(store: FileStorage) -> None:
@@ -79,7 +79,7 @@ def test_the_log_lists_the_files_of_a_table_at_any_version(steps: list[tuple[str
 
     again = TableLog(store, "items")
     assert [list(again.live_files(version)) for version in range(again.last_version() + 1)] == expected
-    assert [one.version for one in again.headers()] == list(range(len(steps), 0, -1))
+    assert [header.version for header in again.headers()] == list(range(len(steps), 0, -1))
 
 
 def test_an_entry_reads_back_as_it_was_written(store: FileStorage) -> None:
@@ -139,7 +139,7 @@ def test_a_damaged_log_is_reported(store: FileStorage, content: bytes) -> None:
 
 
 @pytest.fixture
-def listed(store: FileStorage, tmp_path: Path) -> tuple[FileList, FileStorage]:
+def listed_files(store: FileStorage, tmp_path: Path) -> tuple[FileList, FileStorage]:
     package = FileStorage(str(tmp_path / "package"))
     package.put("data/one", b"first")
     package.put("data/two", b"second")
@@ -150,9 +150,11 @@ def listed(store: FileStorage, tmp_path: Path) -> tuple[FileList, FileStorage]:
     return FileList(form=PARQUET, files=files, rows=2), package
 
 
-def test_publishing_files_is_idempotent(store: FileStorage, listed: tuple[FileList, FileStorage]) -> None:
-    files, package = listed
-    store.put("items/2", b"half")  # what an attempt has left that died
+def test_publishing_files_is_idempotent(
+    store: FileStorage, listed_files: tuple[FileList, FileStorage]
+) -> None:
+    files, package = listed_files
+    store.put("items/2", b"half")  # left by an attempt that died
 
     for _ in range(2):
         publish_files(files, package, store)
@@ -164,24 +166,26 @@ def test_publishing_files_is_idempotent(store: FileStorage, listed: tuple[FileLi
     assert not list(Path(store.root).rglob(".tmp-*"))
 
 
-def test_a_partly_copied_file_is_an_error(store: FileStorage, listed: tuple[FileList, FileStorage]) -> None:
-    files, package = listed
-    package.put("data/two", b"sec")  # cut off since it was written down
+def test_a_partly_copied_file_is_an_error(
+    store: FileStorage, listed_files: tuple[FileList, FileStorage]
+) -> None:
+    files, package = listed_files
+    package.put("data/two", b"sec")  # truncated since it was listed
 
     with pytest.raises(DestinationTransientException, match="has 3 bytes, and 6 were written"):
         publish_files(files, package, store)
 
 
-def test_files_are_published_in_an_object_store(listed: tuple[FileList, FileStorage]) -> None:
-    files, package = listed
+def test_files_are_published_in_an_object_store(listed_files: tuple[FileList, FileStorage]) -> None:
+    files, package = listed_files
     lake = FileStorage("memory://bucket/demo")
     publish_files(files, package, lake)
     assert lake.tree("items") == ["items/2", "items/a/1"]
 
-    there = FileStorage("memory://bucket/elsewhere")
-    moved = [PublishedFile(path=one.key, key=one.key, bytes=one.bytes) for one in files.files]
-    publish_files(FileList(form=PARQUET, files=tuple(moved), rows=2), lake, there)
-    assert there.read("items/2") == b"second"
+    copy = FileStorage("memory://bucket/elsewhere")
+    moved = [PublishedFile(path=file.key, key=file.key, bytes=file.bytes) for file in files.files]
+    publish_files(FileList(form=PARQUET, files=tuple(moved), rows=2), lake, copy)
+    assert copy.read("items/2") == b"second"
 
 
 @pytest.mark.parametrize("make", [FileStorage, lambda _: FileStorage("memory://lists")])
@@ -206,41 +210,41 @@ def _always(entry: LogEntry, _: object) -> LogEntry:
 
 
 def grow(log: TableLog, pipelines: list[str], *, undo: Collection[int] = ()) -> list[LogEntry]:
-    """A commit of each pipeline in turn; the loads in `undo` are taken back by the next commit."""
+    """Commit a load of each pipeline in turn; the loads in `undo` are undone by the next commit."""
     entries = []
     for number, pipeline in enumerate(pipelines, start=1):
-        one = mark(number, pipeline)
-        entries.append(add(log, one, f"items/{number}"))
+        load = mark(number, pipeline)
+        entries.append(add(log, load, f"items/{number}"))
         if number in undo:
-            left = {
+            remaining = {
                 key: form
                 for key, form in log.live_files(log.last_version()).items()
                 if key != f"items/{number}"
             }
-            undoing = LogEntry(kind="undo", undoes=one.load_id, checkpoint=left)
+            undoing = LogEntry(kind="undo", undoes=load.load_id, checkpoint=remaining)
             log.commit(partial(_always, undoing))
     return entries
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries are old as soon as they are written, and few are kept."""
+def short_retention(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let entries expire at once, and retain few."""
     monkeypatch.setattr(log_module, "_RETENTION_SECONDS", -60.0)
     monkeypatch.setattr(log_module, "_RETAINED_ENTRIES", 20)
     monkeypatch.setattr(log_module, "_RECENT_HEADERS", 5)
 
 
-class Everything:
-    """All loads but some are complete."""
+class AllLoads:
+    """Complete load ids: all except some."""
 
-    def __init__(self, *but: str) -> None:
-        self.but = but
+    def __init__(self, *incomplete: str) -> None:
+        self.incomplete = incomplete
 
     def __contains__(self, load_id: object) -> bool:
-        return load_id not in self.but
+        return load_id not in self.incomplete
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("short_retention")
 @given(
     pipelines=st.lists(st.sampled_from("abc"), min_size=1, max_size=90),
     undone=st.sets(st.integers(1, 90), max_size=5),
@@ -251,13 +255,13 @@ class Everything:
 def test_a_pruned_log_returns_the_same_as_the_complete_one(
     pipelines: list[str], undone: set[int], unfinished: str, killed_after: int
 ) -> None:
-    """The whole log beside it is the model; a process that deletes entries may be killed at any of them."""
+    """The unpruned log beside it is the model; a process that prunes may be killed at any entry."""
     disk = FileStorage(f"memory://{uuid4().hex}")
-    log, whole = TableLog(disk, "items"), TableLog(disk, "whole")
+    log, complete_log = TableLog(disk, "items"), TableLog(disk, "whole")
     last_load = {name: f"{name}{number}" for number, name in enumerate(pipelines, start=1)}
     open_load = last_load.get(unfinished, "")
-    for one in (log, whole):
-        grow(one, pipelines, undo=undone)
+    for table_log in (log, complete_log):
+        grow(table_log, pipelines, undo=undone)
     deleted = 0
 
     def stop(name: str, delete: Callable[[str], None] = disk.delete) -> None:
@@ -269,17 +273,17 @@ def test_a_pruned_log_returns_the_same_as_the_complete_one(
 
     disk.delete = stop  # type: ignore[method-assign]  # of this instance alone
     with suppress(InterruptedError):
-        TableLog(disk, "items").prune(Everything(open_load))
+        TableLog(disk, "items").prune(AllLoads(open_load))
     del disk.delete
 
     again = TableLog(disk, "items")
-    last, first = whole.last_version(), min(int(name[:-5]) for name in disk.names("_dlt_files/items"))
+    last, first = complete_log.last_version(), min(int(name[:-5]) for name in disk.names("_dlt_files/items"))
     assert again.last_version() == last
-    assert again.live_files(last) == whole.live_files(last)
-    commit = next((one for one in whole.headers() if one.load_id == open_load), None)
-    if commit is not None and not whole.is_undone(open_load):
-        assert again.live_files(commit.version - 1) == whole.live_files(commit.version - 1)
-        assert again.read(commit.version).files == whole.read(commit.version).files
+    assert again.live_files(last) == complete_log.live_files(last)
+    commit = next((header for header in complete_log.headers() if header.load_id == open_load), None)
+    if commit is not None and not complete_log.is_undone(open_load):
+        assert again.live_files(commit.version - 1) == complete_log.live_files(commit.version - 1)
+        assert again.read(commit.version).files == complete_log.read(commit.version).files
     known = {name: number for number, name in enumerate(pipelines, start=1)}
     for name, number in known.items():
         if number in undone:
@@ -287,21 +291,21 @@ def test_a_pruned_log_returns_the_same_as_the_complete_one(
                 again.find_mark(mark(number, name))
         else:
             assert again.find_mark(mark(number + 100, name)) is None
-            headers = [one for one in again.headers() if one.pipeline_name == name]
+            headers = [header for header in again.headers() if header.pipeline_name == name]
             assert headers[0].load_id == f"{name}{number}"
-    versions = [one.version for one in again.headers()]
+    versions = [header.version for header in again.headers()]
     assert versions == sorted(versions, reverse=True)
     assert set(range(first, last + 1)) <= set(versions)
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("short_retention")
 def test_the_size_of_an_entry_does_not_grow_with_the_log(store: FileStorage) -> None:
     names, sizes = [], []
     for number in range(1, 400):
         log = TableLog(store, "items")
         add(log, mark(number), f"items/{number}", kind="replace" if number % 50 == 0 else "append")
         if number % 16 == 0:
-            log.prune(Everything())
+            log.prune(AllLoads())
         if number % 100 == 50:
             paths = store.entries("_dlt_files/items")
             names.append(len(paths))
@@ -312,19 +316,19 @@ def test_the_size_of_an_entry_does_not_grow_with_the_log(store: FileStorage) -> 
     assert max(sizes) < 2 * min(sizes)
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("short_retention")
 def test_recent_entries_are_retained(store: FileStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_module, "_RETENTION_SECONDS", 3600.0)
     log = TableLog(store, "items")
     grow(log, ["a"] * 60)
-    log.prune(Everything())
+    log.prune(AllLoads())
 
     assert len(store.names("_dlt_files/items")) == 60
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("short_retention")
 def test_a_commit_with_the_number_of_a_deleted_one_is_retried(store: FileStorage) -> None:
-    """A process sleeps with the number of the next commit in its hand, until that is free again."""
+    """A process is suspended before its commit, until its number is free again."""
     slow, log = TableLog(store, "items"), TableLog(store, "items")
     grow(log, ["a"] * 3)
     slept: list[bool] = []
@@ -334,18 +338,18 @@ def test_a_commit_with_the_number_of_a_deleted_one_is_retried(store: FileStorage
             slept.append(True)
             slow.read(last)
             grow(log, ["a"] * 80)
-            log.prune(Everything())
+            log.prune(AllLoads())
             assert not store.exists(f"_dlt_files/items/{last + 1:010}.json")
         return LogEntry.of_load(mark(1, "slow"), kind="append", files={"items/slow": CSV})
 
-    done = slow.commit(make)
-    assert done is not None
-    assert done.version == 84
+    committed = slow.commit(make)
+    assert committed is not None
+    assert committed.version == 84
     assert not store.exists("_dlt_files/items/0000000004.json")
     assert "items/slow" in TableLog(store, "items").live_files(84)
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("short_retention")
 def test_pruning_returns_replaced_files_that_are_not_live_again(store: FileStorage) -> None:
     log = TableLog(store, "items")
     add(log, mark(1), "items/x1")
@@ -355,7 +359,7 @@ def test_pruning_returns_replaced_files_that_are_not_live_again(store: FileStora
     log.commit(lambda _: LogEntry(kind="replace", files={"items/x1": CSV}, removed=("items/x3",)))
     grow(log, ["a"] * 60)
 
-    assert log.prune(Everything()) == ["items/x3"]
+    assert log.prune(AllLoads()) == ["items/x3"]
 
 
 def test_an_entry_of_an_older_release_is_read_and_continued(
@@ -371,4 +375,4 @@ def test_an_entry_of_an_older_release_is_read_and_continued(
 
     entry = add(TableLog(store, "items"), mark(21, "b"), "items/21")
     assert entry.older is not None
-    assert [one.load_id for one in entry.older] == ["b16", "a15"]
+    assert [header.load_id for header in entry.older] == ["b16", "a15"]

@@ -29,8 +29,8 @@ def mark(sequence: int = 2, pipeline: str = "shop") -> LoadMark:
     )
 
 
-def history(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs: int) -> SnapshotHistory:
-    """Snapshots, each on top of the one before; `main` is the last of them unless another is named."""
+def history_of(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs: int) -> SnapshotHistory:
+    """Snapshots, each on top of the commit before; `main` is the last of them unless another is named."""
     found: dict[int, IcebergSnapshot] = {}
     parent = None
     for version, summary in chain:
@@ -43,22 +43,22 @@ def history(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs:
 
 
 def test_the_order_of_snapshots_is_that_of_parents_and_not_of_ids() -> None:
-    seen = history((900, load_properties(mark(1))), (5, {}), (77, load_properties(mark(2))))
+    history = history_of((900, load_properties(mark(1))), (5, {}), (77, load_properties(mark(2))))
 
-    assert [one.version for one in seen.commits()] == [77, 5, 900]
-    assert [one.load_id for one in seen.commits()] == ["2.0", None, "1.0"]
-    assert seen.head == 77
+    assert [commit.version for commit in history.commits()] == [77, 5, 900]
+    assert [commit.load_id for commit in history.commits()] == ["2.0", None, "1.0"]
+    assert history.head == 77
 
 
 def test_a_load_is_committed_only_if_its_snapshot_is_on_main() -> None:
-    seen = history((9, {}), (3, load_properties(mark())), main=9, **{branch_name(mark()): 3})
+    history = history_of((9, {}), (3, load_properties(mark())), main=9, **{branch_name(mark()): 3})
 
-    assert seen.find_commit("items", mark()) is None
-    assert seen.staged_branch(mark()) == branch_name(mark())
+    assert history.find_commit("items", mark()) is None
+    assert history.staged_branch(mark()) == branch_name(mark())
 
 
 def test_a_snapshot_on_an_older_version_is_not_published() -> None:
-    seen = SnapshotHistory(
+    history = SnapshotHistory(
         snapshots={
             9: IcebergSnapshot(id=9, parent=None, operation="append"),
             3: IcebergSnapshot(id=3, parent=9, operation="append", summary=load_properties(mark())),
@@ -67,23 +67,23 @@ def test_a_snapshot_on_an_older_version_is_not_published() -> None:
         refs={MAIN: 4, branch_name(mark()): 3},
     )
 
-    assert seen.staged_branch(mark()) is None
+    assert history.staged_branch(mark()) is None
 
 
 def test_a_branch_without_the_commit_of_the_load_is_not_published() -> None:
-    seen = history((9, {}), **{branch_name(mark()): 9})
+    history = history_of((9, {}), **{branch_name(mark()): 9})
 
-    assert seen.staged_branch(mark()) is None
+    assert history.staged_branch(mark()) is None
 
 
 def test_the_first_commit_to_a_new_table_has_no_version_before() -> None:
-    seen = history((9, NEW_TABLE), (3, load_properties(mark())), main=0, **{branch_name(mark()): 3})
-    after = history((9, NEW_TABLE), (3, load_properties(mark())))
+    history = history_of((9, NEW_TABLE), (3, load_properties(mark())), main=0, **{branch_name(mark()): 3})
+    after = history_of((9, NEW_TABLE), (3, load_properties(mark())))
 
-    assert seen.staged_branch(mark()) == branch_name(mark())
-    assert seen.commits()[0].load_id == ""
+    assert history.staged_branch(mark()) == branch_name(mark())
+    assert history.commits()[0].load_id == ""
     assert after.applied_job("items", after.main_snapshots[0]).version_before is None
-    assert [one.version for one in after.commits()] == [3]
+    assert [commit.version for commit in after.commits()] == [3]
 
 
 @pytest.mark.parametrize(
@@ -91,41 +91,41 @@ def test_the_first_commit_to_a_new_table_has_no_version_before() -> None:
 )
 def test_a_table_with_a_later_load_of_the_pipeline_is_ahead(later: dict[str, str]) -> None:
     with pytest.raises(DestinationAhead):
-        history((9, {}), (3, later)).find_commit("items", mark(2))
+        history_of((9, {}), (3, later)).find_commit("items", mark(2))
 
 
 def test_loads_of_other_pipelines_are_ignored() -> None:
-    assert history((9, load_properties(mark(7, "other")))).find_commit("items", mark(2)) is None
+    assert history_of((9, load_properties(mark(7, "other")))).find_commit("items", mark(2)) is None
 
 
 def test_an_undone_load_is_not_committed_again() -> None:
     with pytest.raises(DestinationTerminalException, match="rolled back"):
-        history((9, {}), (3, {UNDONE: mark().load_id})).find_commit("items", mark())
+        history_of((9, {}), (3, {UNDONE: mark().load_id})).find_commit("items", mark())
 
 
 def test_branches_of_earlier_loads_of_the_pipeline_are_leftovers() -> None:
     names = [branch_name(mark(1)), f"{branch_name(mark(1))}_ab12", branch_name(mark(2)), "audit"]
     others = branch_name(mark(1, "other"))
 
-    seen = history((9, {}), **dict.fromkeys([*names, others], 9))
+    history = history_of((9, {}), **dict.fromkeys([*names, others], 9))
 
-    assert set(seen.leftover_branches(mark(2))) == set(names[:2])
+    assert set(history.leftover_branches(mark(2))) == set(names[:2])
     assert branch_sequence(others, "shop") is None
 
 
 def test_a_torn_read_of_the_history_is_detected() -> None:
     assert SnapshotHistory(snapshots={}, refs={MAIN: 1}).is_torn
-    assert not history((1, {})).is_torn
+    assert not history_of((1, {})).is_torn
 
 
 def test_history_ends_at_expired_snapshots() -> None:
-    seen = SnapshotHistory(
+    history = SnapshotHistory(
         snapshots={3: IcebergSnapshot(id=3, parent=2, operation="append", summary=load_properties(mark()))},
         refs={MAIN: 3},
     )
 
-    assert [one.version for one in seen.commits()] == [3]
-    assert seen.applied_job("items", seen.main_snapshots[0]).version_before == 2
+    assert [commit.version for commit in history.commits()] == [3]
+    assert history.applied_job("items", history.main_snapshots[0]).version_before == 2
 
 
 @pytest.mark.parametrize(
@@ -160,23 +160,27 @@ def cut(load: dict[str, str], *, parent: int | None = 2, **refs: int) -> Snapsho
         IcebergSnapshot(id=2, parent=1, operation="append"),
     ]
     names = refs or {branch_name(mark()): 3}
-    return SnapshotHistory(snapshots={one.id: one for one in snapshots}, refs={MAIN: 9, **names})
+    return SnapshotHistory(snapshots={commit.id: commit for commit in snapshots}, refs={MAIN: 9, **names})
 
 
 def test_a_branch_below_expired_snapshots_is_in_doubt() -> None:
-    seen = cut(load_properties(mark()))
+    history = cut(load_properties(mark()))
 
-    assert seen.find_visible("items", mark()) is None
+    assert history.find_visible("items", mark()) is None
     with pytest.raises(DestinationTerminalException, match="does not show whether"):
-        seen.find_commit("items", mark())
-    assert [(one.version, one.load_id) for one in seen.commits()] == [(9, None), (3, "2.0"), (2, None)]
+        history.find_commit("items", mark())
+    assert [(commit.version, commit.load_id) for commit in history.commits()] == [
+        (9, None),
+        (3, "2.0"),
+        (2, None),
+    ]
 
 
 def test_a_branch_that_begins_on_main_is_not_in_doubt() -> None:
-    seen = cut(load_properties(mark()), parent=9)
+    history = cut(load_properties(mark()), parent=9)
 
-    assert seen.find_commit("items", mark()) is None
-    assert [one.version for one in seen.commits()] == [9]
+    assert history.find_commit("items", mark()) is None
+    assert [commit.version for commit in history.commits()] == [9]
 
 
 def test_branches_of_other_writers_are_not_in_doubt() -> None:
@@ -187,25 +191,25 @@ def test_branches_of_other_writers_are_not_in_doubt() -> None:
 
 def test_a_branch_of_a_later_load_refuses_an_earlier_one() -> None:
     with pytest.raises(DestinationAhead):
-        history((9, {}), **{branch_name(mark(3)): 9}).find_commit("items", mark(2))
+        history_of((9, {}), **{branch_name(mark(3)): 9}).find_commit("items", mark(2))
 
 
 def test_a_load_with_a_branch_has_begun() -> None:
-    assert history((9, {}), **{branch_name(mark()): 9}).branch_head(mark()) == 9
-    assert history((9, {}), **{branch_name(mark(1)): 9}).branch_head(mark()) is None
+    assert history_of((9, {}), **{branch_name(mark()): 9}).branch_head(mark()) == 9
+    assert history_of((9, {}), **{branch_name(mark(1)): 9}).branch_head(mark()) is None
 
 
 def test_open_loads_of_other_pipelines_have_no_expiring_branch() -> None:
     theirs = branch_name(mark(1, "other"))
-    seen = history((9, {}), **dict.fromkeys([branch_name(mark()), theirs, "audit"], 9))
+    history = history_of((9, {}), **dict.fromkeys([branch_name(mark()), theirs, "audit"], 9))
 
-    assert seen.open_branches_of_others("shop") == (theirs,)
-    assert replace(seen, expiring_refs=frozenset((theirs,))).open_branches_of_others("shop") == ()
+    assert history.open_branches_of_others("shop") == (theirs,)
+    assert replace(history, expiring_refs=frozenset((theirs,))).open_branches_of_others("shop") == ()
 
 
 def test_the_snapshot_of_an_undo_names_the_load() -> None:
-    assert history((9, {}), (3, {UNDONE: mark().load_id})).is_undone(mark().load_id)
-    assert not history((9, {}), (3, load_properties(mark()))).is_undone(mark().load_id)
+    assert history_of((9, {}), (3, {UNDONE: mark().load_id})).is_undone(mark().load_id)
+    assert not history_of((9, {}), (3, load_properties(mark()))).is_undone(mark().load_id)
 
 
 def renewed() -> SnapshotHistory:
@@ -225,32 +229,32 @@ def renewed() -> SnapshotHistory:
 
 
 def test_a_recreated_table_records_the_version_before() -> None:
-    seen = renewed()
+    history = renewed()
 
-    assert [(one.version, one.load_id, one.replaces) for one in seen.commits()] == [
+    assert [(commit.version, commit.load_id, commit.replaces) for commit in history.commits()] == [
         (4, "2.0", True),
         (9, "1.0", False),
     ]
-    assert seen.applied_job("items", seen.main_snapshots[0]).version_before == 9
-    assert seen.is_table_replacement(4)
-    assert not seen.is_table_replacement(9)
+    assert history.applied_job("items", history.main_snapshots[0]).version_before == 9
+    assert history.is_table_replacement(4)
+    assert not history.is_table_replacement(9)
 
 
 def test_the_version_before_a_recreated_table_may_be_expired() -> None:
-    seen = replace(renewed(), snapshots={4: renewed().snapshots[4]})
+    history = replace(renewed(), snapshots={4: renewed().snapshots[4]})
 
-    assert [one.version for one in seen.commits()] == [4]
-    assert seen.in_doubt == ()
-    assert seen.find_commit("items", mark(2)) is not None
+    assert [commit.version for commit in history.commits()] == [4]
+    assert history.in_doubt == ()
+    assert history.find_commit("items", mark(2)) is not None
 
 
 def test_an_undone_recreated_table_refuses_the_load() -> None:
     back = IcebergSnapshot(
         id=2, parent=None, operation="append", summary={UNDONE: "2.0", **replace_properties(4)}
     )
-    seen = replace(renewed(), snapshots={**renewed().snapshots, 2: back}, refs={MAIN: 2})
+    history = replace(renewed(), snapshots={**renewed().snapshots, 2: back}, refs={MAIN: 2})
 
-    assert seen.is_undone("2.0")
-    assert [one.undoes for one in seen.commits()] == ["2.0", None, None]
+    assert history.is_undone("2.0")
+    assert [commit.undoes for commit in history.commits()] == ["2.0", None, None]
     with pytest.raises(DestinationTerminalException, match="was rolled back"):
-        seen.find_visible("items", mark(2))
+        history.find_visible("items", mark(2))

@@ -140,11 +140,11 @@ def test_a_package_that_is_not_sealed_is_not_loaded(tmp_path: Path) -> None:
 
 
 def test_a_chain_lock_excludes_its_own_chain_only() -> None:
-    turns, most, now, lock = ChainLocks(), dict[str, int](), dict[str, int](), threading.Lock()
-    together = threading.Barrier(2, timeout=120)
+    locks, most, now, lock = ChainLocks(), dict[str, int](), dict[str, int](), threading.Lock()
+    barrier = threading.Barrier(2, timeout=120)
 
-    def work(chain: str) -> None:
-        with turns.hold(chain):
+    def hold_and_count(chain: str) -> None:
+        with locks.hold(chain):
             with lock:
                 now[chain] = now.get(chain, 0) + 1
                 most[chain] = max(most.get(chain, 0), now[chain])
@@ -152,42 +152,42 @@ def test_a_chain_lock_excludes_its_own_chain_only() -> None:
             with lock:
                 now[chain] -= 1
 
-    def meet(chain: str) -> None:
-        with turns.hold(chain):
-            together.wait()
+    def hold_together(chain: str) -> None:
+        with locks.hold(chain):
+            barrier.wait()
 
-    threads = [threading.Thread(target=work, args=(chain,)) for chain in ("a", "b") * 4]
-    threads += [threading.Thread(target=meet, args=(chain,)) for chain in ("c", "d")]
+    threads = [threading.Thread(target=hold_and_count, args=(chain,)) for chain in ("a", "b") * 4]
+    threads += [threading.Thread(target=hold_together, args=(chain,)) for chain in ("c", "d")]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
     assert most == {"a": 1, "b": 1}
-    assert not together.broken
+    assert not barrier.broken
 
 
 def test_two_chains_compute_their_merge_sets_in_parallel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    together, turns = threading.Barrier(2, timeout=60), ChainLocks()
+    barrier, locks = threading.Barrier(2, timeout=60), ChainLocks()
 
-    def find_out(_: ChainLoad) -> MergeSets:
-        together.wait()
+    def compute_sets(_: ChainLoad) -> MergeSets:
+        barrier.wait()
         return MergeSets(sets={}, ranges=())
 
-    monkeypatch.setattr(ChainLoad, "_compute_sets", find_out)
+    monkeypatch.setattr(ChainLoad, "_compute_sets", compute_sets)
     schema = {table.name: table for table in (root_table(), nested_table("items__tags"))}
 
-    def agreed(number: int) -> MergeSets:
+    def load_sets(number: int) -> MergeSets:
         store = FileStorage(str(tmp_path / str(number)))
         staged: Any = SimpleNamespace(tables=frozenset(schema), store=store)
-        into: Any = SimpleNamespace(can_merge_from_itself=True)
+        target: Any = SimpleNamespace(can_merge_from_itself=True)
         spark: Any = None
         chain = ChainLoad(
-            root="items", schema=schema, staged=staged, target=into, chain_locks=turns, spark=spark
+            root="items", schema=schema, staged=staged, target=target, chain_locks=locks, spark=spark
         )
         return chain._merge_sets
 
     with ThreadPoolExecutor(2) as threads:
-        assert list(threads.map(agreed, range(2))) == [MergeSets(sets={}, ranges=())] * 2
+        assert list(threads.map(load_sets, range(2))) == [MergeSets(sets={}, ranges=())] * 2

@@ -129,7 +129,7 @@ def test_names_with_any_characters_are_quoted(names: list[str]) -> None:
     assert isinstance(parsed, exp.Merge)
     inserted = parsed.find(exp.Insert)
     assert inserted is not None
-    assert [one.name for one in inserted.this.expressions] == names
+    assert [column.name for column in inserted.this.expressions] == names
 
 
 def test_a_range_has_all_values_of_a_partition_column_or_the_bounds() -> None:
@@ -144,10 +144,10 @@ def test_a_range_has_all_values_of_a_partition_column_or_the_bounds() -> None:
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=300), min_size=1, max_size=6))
 def test_bounds_hold_for_every_key_and_stay_short(keys: list[str]) -> None:
-    asked = KeyRangeQuery(column="key", sql_type="STRING", is_partition=True)
+    query = KeyRangeQuery(column="key", sql_type="STRING", is_partition=True)
     ordered = sorted(keys, key=str.encode)
 
-    found = asked.to_range(ordered[0], ordered[-1], ordered)
+    found = query.to_range(ordered[0], ordered[-1], ordered)
 
     low, high = found.low, found.high
     assert low is not None
@@ -161,9 +161,9 @@ def test_two_keys_are_alternatives_and_an_unbounded_one_allows_any_row() -> None
     number = KeyRange(column="id", sql_type="BIGINT", low="1", high="9")
     day = KeyRange(column="day", sql_type="DATE", low="2024-01-01", high="2024-01-02")
 
-    both = pruning_condition([number, day], [("id",), ("day",)], "t")
-    assert both is not None
-    assert " OR " in both
+    condition = pruning_condition([number, day], [("id",), ("day",)], "t")
+    assert condition is not None
+    assert " OR " in condition
     assert pruning_condition([number], [("id",), ("day",)], "t") is None
     assert pruning_condition([], [], "t") is None
 
@@ -192,7 +192,7 @@ def test_only_key_columns_prune_files() -> None:
 
     found = key_range_queries(root, merge_hints(root).key_sets)
 
-    assert [(one.column, one.is_partition, len(one.aggregates())) for one in found] == [
+    assert [(query.column, query.is_partition, len(query.aggregates())) for query in found] == [
         ("id", False, 2),
         ("day", True, 3),
     ]

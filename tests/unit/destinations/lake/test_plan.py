@@ -28,7 +28,7 @@ def tables(root: Table, *nested: Table) -> dict[str, Table]:
     return {table.name: table for table in (root, *nested)}
 
 
-def whole(root: Table, *, root_key: bool = True) -> dict[str, Table]:
+def chain_of_all(root: Table, *, root_key: bool = True) -> dict[str, Table]:
     return tables(root, *(nested_table(name, root_key=root_key) for name in NESTED))
 
 
@@ -40,7 +40,7 @@ def steps(plan: ChainPlan) -> list[tuple[Any, ...]]:
 
 
 def test_children_are_committed_before_their_parents() -> None:
-    plan = plan_chain("items", whole(root_table()), with_rows=("items", *NESTED))
+    plan = plan_chain("items", chain_of_all(root_table()), with_rows=("items", *NESTED))
 
     assert [step.table for step in plan.steps] == [
         "items__parts__sizes",
@@ -51,7 +51,9 @@ def test_children_are_committed_before_their_parents() -> None:
 
 
 def test_an_append_commits_only_tables_with_rows_and_needs_no_merge_sets() -> None:
-    plan = plan_chain("items", whole(root_table(disposition="append")), with_rows=("items", "items__tags"))
+    plan = plan_chain(
+        "items", chain_of_all(root_table(disposition="append")), with_rows=("items", "items__tags")
+    )
 
     assert {step.table: step.commit for step in plan.steps} == {
         "items__parts__sizes": "nothing",
@@ -63,7 +65,9 @@ def test_an_append_commits_only_tables_with_rows_and_needs_no_merge_sets() -> No
 
 
 def test_a_replace_truncates_tables_without_rows() -> None:
-    plan = plan_chain("items", whole(root_table(disposition="replace")), with_rows=("items", "items__tags"))
+    plan = plan_chain(
+        "items", chain_of_all(root_table(disposition="replace")), with_rows=("items", "items__tags")
+    )
 
     assert {step.table: (step.commit, step.rows) for step in plan.steps} == {
         "items__parts__sizes": ("overwrite", None),
@@ -74,13 +78,13 @@ def test_a_replace_truncates_tables_without_rows() -> None:
 
 
 def test_a_table_that_never_had_rows_is_not_part_of_the_plan() -> None:
-    found = tables(root_table(), nested_table("items__tags", seen=False))
+    row_filters = tables(root_table(), nested_table("items__tags", has_seen_data=False))
 
-    assert [step.table for step in plan_chain("items", found, with_rows=("items",)).steps] == ["items"]
+    assert [step.table for step in plan_chain("items", row_filters, with_rows=("items",)).steps] == ["items"]
 
 
 def test_skip_does_nothing() -> None:
-    plan = plan_chain("items", whole(root_table(disposition="skip")), with_rows=("items",))
+    plan = plan_chain("items", chain_of_all(root_table(disposition="skip")), with_rows=("items",))
 
     assert {step.commit for step in plan.steps} == {"nothing"}
 
@@ -101,7 +105,7 @@ def test_with_two_keys_superseded_rows_are_found_by_a_merge_set() -> None:
 
 
 def test_delete_insert_of_a_chain_deletes_children_with_their_roots() -> None:
-    plan = plan_chain("items", whole(root_table()), with_rows=("items", "items__tags"))
+    plan = plan_chain("items", chain_of_all(root_table()), with_rows=("items", "items__tags"))
 
     assert steps(plan) == [
         ("items__parts__sizes", "merge", "delete_insert", None, "root_ids", ("_dlt_root_id",)),
@@ -113,7 +117,7 @@ def test_delete_insert_of_a_chain_deletes_children_with_their_roots() -> None:
 
 
 def test_rows_without_a_root_key_are_found_by_their_parents() -> None:
-    plan = plan_chain("items", whole(root_table(), root_key=False), with_rows=("items", *NESTED))
+    plan = plan_chain("items", chain_of_all(root_table(), root_key=False), with_rows=("items", *NESTED))
 
     assert {step.match for step in plan.steps[:-1]} == {("_dlt_parent_id",)}
     assert plan.sets.intermediate_tables == ("items__parts",)
@@ -129,7 +133,7 @@ def test_a_nested_table_without_a_root_key_or_parent_key_is_refused() -> None:
 def test_a_merge_without_a_key_appends_rows_that_are_not_flagged_for_deletion() -> None:
     plan = plan_chain(
         "items",
-        whole(root_table(primary_key=(), hints={"deleted": {"hard_delete": True}})),
+        chain_of_all(root_table(primary_key=(), hints={"deleted": {"hard_delete": True}})),
         with_rows=("items", "items__tags"),
     )
 
@@ -143,12 +147,12 @@ def test_a_merge_without_a_key_appends_rows_that_are_not_flagged_for_deletion() 
 
 
 def test_the_default_merge_strategy_is_that_of_the_destination() -> None:
-    said, silent = (
+    hints, by_default = (
         plan_chain("items", tables(root), with_rows=("items",), default_strategy="upsert").step("items")
         for root in (root_table(strategy="delete-insert"), root_table())
     )
 
-    assert (said.merge_kind, silent.merge_kind) == ("delete_insert", "upsert")
+    assert (hints.merge_kind, by_default.merge_kind) == ("delete_insert", "upsert")
 
 
 def test_an_upsert_updates_the_root_and_replaces_its_children() -> None:
@@ -235,7 +239,7 @@ def test_every_table_of_a_chain_gets_at_most_one_commit_and_nested_rows_follow_t
     hints = {"deleted": {"hard_delete": True}} if flags else {}
     root = root_table(primary_key=primary, merge_key=merge, strategy=strategy, hints=hints)
 
-    plan = plan_chain("items", whole(root), with_rows={"items", *with_rows})
+    plan = plan_chain("items", chain_of_all(root), with_rows={"items", *with_rows})
 
     order = [step.table for step in plan.steps]
     assert sorted(order) == sorted(("items", *NESTED))
@@ -261,9 +265,9 @@ ROWS = st.sets(st.sampled_from(NESTED)).map(lambda nested: ("items", *sorted(nes
 
 def chain_of(disposition: str, renewal: str | None = None) -> dict[str, Table]:
     strategy = disposition if disposition in STRATEGIES else None
-    said: dict[str, Any] = {RENEW: renewal} if renewal else {}
-    root = root_table(disposition="merge" if strategy else disposition, strategy=strategy, **said)
-    return whole(root)
+    hints: dict[str, Any] = {RENEW: renewal} if renewal else {}
+    root = root_table(disposition="merge" if strategy else disposition, strategy=strategy, **hints)
+    return chain_of_all(root)
 
 
 @given(disposition=DISPOSITIONS, with_rows=ROWS, renewal=st.sampled_from(["table", "rows"]))
@@ -275,8 +279,8 @@ def test_a_refreshed_chain_is_planned_as_if_no_table_existed(
     plan = plan_chain("items", chain_of(disposition, renewal), with_rows=with_rows)
 
     at_once = {step.table: first_load_step(step).rows for step in before.steps}
-    found = {step.table: step.rows for step in plan.steps}
-    assert {name: "new" if at_once[name] == "new" else rows for name, rows in found.items()} == {
+    row_filters = {step.table: step.rows for step in plan.steps}
+    assert {name: "new" if at_once[name] == "new" else rows for name, rows in row_filters.items()} == {
         name: rows for name, rows in at_once.items() if renewal == "rows" or name in with_rows
     }
     assert {step.commit for step in plan.steps} == {"recreate" if renewal == "table" else "overwrite"}
