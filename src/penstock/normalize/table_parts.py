@@ -8,28 +8,34 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F
 
 from penstock.errors import InternalError
-from penstock.normalize.nested_counts import list_sizes, nested_counts
+from penstock.normalize.nested_layout import ListOf, Object
 from penstock.normalize.plan import plan_tables
 from penstock.normalize.refusals import KEYLESS_RULE, refusal_counts
 from penstock.normalize.report import Reject, contract_rejects, keyless_reject, root_report
+from penstock.package.sql import quote_name
+from penstock.schema.layout import canonical_row_and_keys
+from penstock.schema.value_path import EACH
 from penstock.spark.observation import observe_frame
 from penstock.spark.paths import spark_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.normalize.nested_layout import NestedLayout
+    from penstock.normalize.nested_layout import LayoutNode, NestedLayout
     from penstock.normalize.plan import TablePlan
     from penstock.normalize.progress import Stopwatch
     from penstock.normalize.report import RootReport
     from penstock.normalize.table_inputs import TableInput
     from penstock.package import Package
+    from penstock.package.projection.model import Projection
     from penstock.schema import Decision, NamingConvention, StoredSchema, ValuePath
     from penstock.schema.inference_options import InferenceOptions
 
 IS_UNEXPECTED: Final = "raw IS NOT NULL AND raw.rule IS NULL"
+_PARENT_AND_CHILD: Final = 2
+_MAX_LISTS: Final = 200
 _UNEXPECTED, _REFUSED, _KEYLESS = "unexpected", "refused", "keyless"
 
 
@@ -169,3 +175,51 @@ def count_rejects(context: PackageContext, dataset: WrittenDataset, decision: De
     return contract_rejects(
         replace(decision, refusals=tuple(refusal for refusal in refusals if refusal.count))
     )
+
+
+# --- row counts of nested tables, from the sizes of lists in root rows
+
+
+def list_sizes(layout: NestedLayout) -> dict[ValuePath, str]:
+    """Return SQL for the size of each list of a root row that is in no other list.
+
+    Inner lists, and very many lists, would be slow to count here: the load counts their rows.
+    """
+    sizes = {
+        (*path, EACH): f"coalesce(array_size({value}), 0)" for path, value in _root_lists(layout.root, "row")
+    }
+    return sizes if len(sizes) <= _MAX_LISTS else {}
+
+
+def nested_counts(
+    plans: Sequence[TablePlan], tables: Mapping[ValuePath, str], sizes: Mapping[ValuePath, int]
+) -> dict[str, int | None]:
+    """Return the row counts of nested tables from list sizes; None where these are not enough."""
+    counts: dict[str, int] = {}
+    for path, size in sizes.items():
+        row, _ = canonical_row_and_keys(path, is_list=False)
+        if row in tables:
+            counts[tables[row]] = counts.get(tables[row], 0) + size
+    return {
+        plan.table.name: counts.get(plan.table.name) if _is_countable(plan.projection) else None
+        for plan in plans
+        if len(plan.projection.levels) > 1
+    }
+
+
+def _is_countable(projection: Projection) -> bool:
+    """Return whether all rows are elements of arrays in the root row, and none is refused."""
+    is_plain = all(stored is None and not at.inside for at, stored in projection.levels[-1].lists)
+    is_refused = any(level.refused for level in projection.levels)
+    return len(projection.levels) == _PARENT_AND_CHILD and is_plain and not is_refused
+
+
+def _root_lists(node: LayoutNode, value: str, path: ValuePath = ()) -> Iterator[tuple[ValuePath, str]]:
+    match node:
+        case Object(fields=fields):
+            for key, (name, child) in fields.items():
+                yield from _root_lists(child, f"{value}.{quote_name(name)}", (*path, key))
+        case ListOf():
+            yield path, value
+        case _:
+            return
