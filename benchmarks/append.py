@@ -66,22 +66,22 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="penstock-append-") as folder:
         rounds = measured(Path(folder), options)
         log = EventLog(Path(folder) / "log")
-    bare = statistics.median(one["by hand"].seconds for one in rounds)
+    bare = statistics.median(turn["by hand"].seconds for turn in rounds)
     print(f"{options.rows:,} nested rows, four tables, to {options.to}, medians of {options.turns}:")
-    print(f"  {'by hand':<20} {bare:6.2f} s  1.00   {jobs_of(log, [one['by hand'] for one in rounds])}")
+    print(f"  {'by hand':<20} {bare:6.2f} s  1.00   {jobs_of(log, [turn['by hand'] for turn in rounds])}")
     if options.to == "delta":
-        numbered = [one["by hand, numbered"] for one in rounds]
-        with_ids = statistics.median(one.seconds for one in numbered)
+        numbered = [turn["by hand, numbered"] for turn in rounds]
+        with_ids = statistics.median(item.seconds for item in numbered)
         print(
             f"  {'by hand, numbered':<20} {with_ids:6.2f} s {with_ids / bare:5.2f}   {jobs_of(log, numbered)}"
         )
-    whole = [one["penstock"] for one in rounds]
+    complete = [turn["penstock"] for turn in rounds]
     steps = {
-        step: statistics.median(one[step] for one in rounds) for step in ("extract", "normalize", "load")
+        step: statistics.median(turn[step] for turn in rounds) for step in ("extract", "normalize", "load")
     }
-    total = statistics.median(one.seconds for one in whole)
-    after = statistics.median(one["penstock"].seconds - one["extract"] for one in rounds)
-    print(f"  {'penstock, whole run':<20} {total:6.2f} s {total / bare:5.2f}   {jobs_of(log, whole)}")
+    total = statistics.median(item.seconds for item in complete)
+    after = statistics.median(turn["penstock"].seconds - turn["extract"] for turn in rounds)
+    print(f"  {'penstock, whole run':<20} {total:6.2f} s {total / bare:5.2f}   {jobs_of(log, complete)}")
     print(f"  {'  without extract':<20} {after:6.2f} s {after / bare:5.2f}   (allowed {BUDGET})")
     for step, seconds in steps.items():
         print(f"  {'  ' + step:<20} {seconds:6.2f} s {seconds / bare:5.2f}")
@@ -91,8 +91,8 @@ def main() -> int:
 
 
 def jobs_of(log: EventLog, stretches: list[Stretch]) -> str:
-    """Return the number of jobs of a round."""
-    counts = [sum(not job.is_checkpoint for job in log.jobs(one)) for one in stretches]
+    """Return the number of jobs of a turn."""
+    counts = [sum(not job.is_checkpoint for job in log.jobs(stretche)) for stretche in stretches]
     return f"{min(counts)} to {max(counts)} Spark jobs" if len(set(counts)) > 1 else f"{counts[0]} Spark jobs"
 
 
@@ -127,23 +127,23 @@ def measured(folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
         dataset_name="d",
         spark=user,
     )
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     with pool.session() as spark:
         nested = nested_file(spark, folder, rows)
         for turn in range(WARMING + options.turns):
             with stretch() as hand:
                 by_hand(nested, options.to, folder / "hand", {}, is_new=turn == 0)
-            told: dict[str, Any] = {"by hand": hand}
+            output: dict[str, Any] = {"by hand": hand}
             if options.to == "delta":
                 ids = {"txnAppId": "hand", "txnVersion": str(turn)}
-                with stretch() as told["by hand, numbered"]:
+                with stretch() as output["by hand, numbered"]:
                     by_hand(nested, options.to, folder / "numbered", ids)
-            with stretch() as ours:
+            with stretch() as actual:
                 info = pipeline.run(rows, table_name="events")
-            found.append({**told, "penstock": ours, **info.seconds})
-            print(f"# by hand {hand.seconds:.2f} s, penstock {ours.seconds:.2f} s", flush=True)
+            result.append({**output, "penstock": actual, **info.seconds})
+            print(f"# by hand {hand.seconds:.2f} s, penstock {actual.seconds:.2f} s", flush=True)
     user.stop()
-    return found[WARMING:]
+    return result[WARMING:]
 
 
 def nested_file(spark: SparkSession, folder: Path, rows: list[dict[str, Any]]) -> DataFrame:

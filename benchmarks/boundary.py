@@ -80,13 +80,14 @@ def runs(name: str, command: list[str], more: list[str]) -> bool:
     with tempfile.TemporaryDirectory(prefix="penstock-boundary-") as folder:
         for number in ("first", "second"):
             done = subprocess.run([*command, folder, *more], check=True, capture_output=True, text=True)
-            found = json.loads(done.stdout.splitlines()[-1])
+            result = json.loads(done.stdout.splitlines()[-1])
             print(
-                f"{name:>8} {number[:3]} {found['rows']:>11,} {found['seconds']:>8.1f} {found['peak']:>9.0f}"
-                f" {found['state']:>12,} {found['packed']:>11,} {found['files']:>11,}",
+                f"{name:>8} {number[:3]} {result['rows']:>11,} "
+                f"{result['seconds']:>8.1f} {result['peak']:>9.0f}"
+                f" {result['state']:>12,} {result['packed']:>11,} {result['files']:>11,}",
                 flush=True,
             )
-    return bool(found["rows"] == 0)
+    return bool(result["rows"] == 0)
 
 
 def measure(folder: Path, rows: int, size: int) -> dict[str, float]:
@@ -103,10 +104,10 @@ def measure(folder: Path, rows: int, size: int) -> dict[str, float]:
     @penstock.resource(primary_key="id")
     def days(day: Any = penstock.sources.incremental("day")) -> Iterator[Any]:
         for first in range(0, rows, size):
-            yield [{"id": one, "day": DAY, "text": "row"} for one in range(first, min(first + size, rows))]
+            yield [{"id": item, "day": DAY, "text": "row"} for item in range(first, min(first + size, rows))]
 
-    packages, kept = Packages.at(str(folder)), folder / "state.json"
-    sources = json.loads(kept.read_text()) if kept.exists() else {}
+    packages, remaining = Packages.at(str(folder)), folder / "state.json"
+    sources = json.loads(remaining.read_text()) if remaining.exists() else {}
     (flow,) = flows_of(days())
     started = time.monotonic()
     done = extract(
@@ -119,7 +120,7 @@ def measure(folder: Path, rows: int, size: int) -> dict[str, float]:
     )
     seconds = time.monotonic() - started
     state = {"sources": thaw(done.extracted.state)}
-    kept.write_text(json.dumps(state["sources"]))
+    remaining.write_text(json.dumps(state["sources"]))
     files = sum(entry.size for entry in packages.store.entries("cursors"))
     return {
         "rows": done.report.rows,

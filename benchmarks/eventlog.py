@@ -52,9 +52,9 @@ class Job:
 @contextmanager
 def stretch() -> Iterator[Stretch]:
     """Measure the time span of a block."""
-    found = Stretch(begun=time.time() * 1000)
-    yield found
-    found.ended = time.time() * 1000
+    result = Stretch(begun=time.time() * 1000)
+    yield result
+    result.ended = time.time() * 1000
 
 
 class EventLog:
@@ -115,10 +115,10 @@ class EventLog:
 
 def _sizes_in(plan: dict[str, Any]) -> set[int]:
     """Return the metrics of a plan with the size of files."""
-    own = {one["accumulatorId"] for one in plan["metrics"] if one["name"] == "size of files read"}
+    own = {item["accumulatorId"] for item in plan["metrics"] if item["name"] == "size of files read"}
     return own.union(*(_sizes_in(child) for child in plan["children"]))
 
 
 def _what(start: dict[str, Any]) -> str:
-    said = start.get("Properties") or {}
-    return str(said.get("spark.job.description") or said.get("callSite.short") or "?").split("\n")[0]
+    options = start.get("Properties") or {}
+    return str(options.get("spark.job.description") or options.get("callSite.short") or "?").split("\n")[0]

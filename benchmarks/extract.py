@@ -64,17 +64,17 @@ def main() -> int:
 
 def beside_dlt(python: str, rows: int) -> None:
     """Run both tools in turns; print medians and their ratio."""
-    ours, theirs = [], []
+    actual, expected = [], []
     for _ in range(TURNS):
-        ours.append(in_process("benchmarks.extract", "--one", str(rows))["seconds"])
+        actual.append(in_process("benchmarks.extract", "--one", str(rows))["seconds"])
         command = [python, "-c", DLT, str(ROWS), str(rows)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
-        theirs.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
-    for name, seconds in (("penstock", ours), ("dlt", theirs)):
+        expected.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
+    for name, seconds in (("penstock", actual), ("dlt", expected)):
         median = statistics.median(seconds)
         shown = ", ".join(f"{each:.1f}" for each in seconds)
         print(f"{name:>9}: {rows / median:>9,.0f} rows/s, median of {shown} s for {rows:,} rows")
-    print(f"    ratio: {statistics.median(theirs) / statistics.median(ours):.1f}")
+    print(f"    ratio: {statistics.median(expected) / statistics.median(actual):.1f}")
 
 
 def measure(rows: int) -> dict[str, float]:

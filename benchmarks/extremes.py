@@ -30,13 +30,13 @@ def main() -> int:
     options = parser.parse_args()
     spark = session()
     for name in options.only or CASES:
-        with tempfile.TemporaryDirectory(prefix="penstock-extremes-") as folder, measured() as found:
+        with tempfile.TemporaryDirectory(prefix="penstock-extremes-") as folder, measured() as result:
             package = filled(Path(folder), CASES[name](), rows_in_file=_FILES.get(name))
             started = time.monotonic()
             normalized, written = tables_of(package, Schema("bench"), spark, Path(folder) / "out")
             seconds = time.monotonic() - started
         print(
-            f"{name}: {seconds:.1f} s, driver {found.python:.0f} MiB of Python, {found.jvm:.0f} MiB of JVM;"
+            f"{name}: {seconds:.1f} s, driver {result.python:.0f} MiB of Python, {result.jvm:.0f} MiB of JVM;"
             f" {len(written)} tables,"
             f" {max(len(table.columns) for table in normalized.schema.tables.values())} columns at most"
         )
@@ -59,7 +59,7 @@ def many_columns() -> Iterator[dict[str, Any]]:
 def many_children() -> Iterator[dict[str, Any]]:
     """500 lists in a row."""
     for number in range(6_400):
-        yield {"id": number, **{f"list{one}": [{"n": number, "t": "text"}] for one in range(500)}}
+        yield {"id": number, **{f"list{item}": [{"n": number, "t": "text"}] for item in range(500)}}
 
 
 def one_large_document() -> Iterator[dict[str, Any]]:
@@ -93,7 +93,7 @@ def optional_keys() -> Iterator[dict[str, Any]]:
     for number in range(100_000):
         mask = number * 2_654_435_761 % 2**40
         row: dict[str, Any] = {f"o{key}": f"v{key}" for key in range(40) if mask >> key & 1}
-        yield {"id": number, **row, **{f"f{one}": number / (one + 7) for one in range(6)}}
+        yield {"id": number, **row, **{f"f{item}": number / (item + 7) for item in range(6)}}
 
 
 CASES: dict[str, Callable[[], Iterable[dict[str, Any] | bytes]]] = {

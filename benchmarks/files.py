@@ -45,7 +45,7 @@ def write(place: FolderLocation, names: list[str]) -> None:
 
 def daily(count: int) -> list[str]:
     """Return names in one folder for each day."""
-    days = [(NEWEST - timedelta(days=one)).strftime("%Y/%m/%d") for one in range(DAYS)]
+    days = [(NEWEST - timedelta(days=day)).strftime("%Y/%m/%d") for day in range(DAYS)]
     return [f"{days[number % DAYS]}/{number}.csv" for number in range(count)]
 
 
@@ -53,8 +53,8 @@ def all_read(place: FolderLocation) -> SeenSet:
     """Return the state after a run that has read all files."""
     state: dict[str, object] = {}
     cursors = Cursors(state, source="bench")
-    for found in list_files(place, Glob("**/*.csv")):
-        cursors.seen_items("files", "_files").add(file_digest(place.url(found.path), found))
+    for result in list_files(place, Glob("**/*.csv")):
+        cursors.seen_items("files", "_files").add(file_digest(place.url(result.path), result))
     cursors.write_state()
     return Cursors(state, source="bench").seen_items("files", "_files")
 
@@ -62,12 +62,12 @@ def all_read(place: FolderLocation) -> SeenSet:
 def measure(what: str, place: FolderLocation, seen: SeenSet, window: DayWindow | None = None) -> None:
     """List, look up, print."""
     started = time.monotonic()
-    known = listed = 0
-    for found in list_files(place, Glob("**/*.csv"), window):
+    existing = listed = 0
+    for result in list_files(place, Glob("**/*.csv"), window):
         listed += 1
-        known += seen.contains(file_digest(place.url(found.path), found))
+        existing += seen.contains(file_digest(place.url(result.path), result))
     seconds = time.monotonic() - started
-    print(f"{what}: {listed:,} files listed, {known:,} known, {seconds:.2f} s", end="")
+    print(f"{what}: {listed:,} files listed, {existing:,} known, {seconds:.2f} s", end="")
     print(f", {seconds / listed * MANY / 60:.1f} minutes for {MANY:,}" if window is None else "")
 
 
@@ -83,7 +83,7 @@ def main(root: str, count: int = 100_000) -> None:
         if endpoint and root.startswith("s3://")
         else None
     )
-    for layout, names in (("flat", [f"{one}.csv" for one in range(count)]), ("daily", daily(count))):
+    for layout, names in (("flat", [f"{item}.csv" for item in range(count)]), ("daily", daily(count))):
         place = FolderLocation.of(f"{root}/{layout}", keys)
         started = time.monotonic()
         write(place, names)

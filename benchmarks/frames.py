@@ -81,8 +81,8 @@ def spark_side(folder: Path, rows: int, turns: int) -> float:
             if turn:
                 measured.append(took)
                 worked[name].append(processor_seconds() - before)
-                found = spark.sparkContext.statusTracker().getJobIdsForGroup(f"{name} {turn}")
-                jobs[name].add(len(found))
+                result = spark.sparkContext.statusTracker().getJobIdsForGroup(f"{name} {turn}")
+                jobs[name].add(len(result))
     spark.stop()
     print(f"DataFrame of {rows:,} nested rows, {turns} turns")
     for name, turns_of_name in seconds.items():
@@ -102,8 +102,8 @@ def spark_side(folder: Path, rows: int, turns: int) -> float:
 
 def processor_seconds() -> float:
     """Return the processor seconds of the JVM, the only Java child of this process."""
-    java = [one for one in psutil.Process().children(recursive=True) if one.name() == "java"]
-    return sum(sum(one.cpu_times()[:2]) for one in java)
+    java = [child for child in psutil.Process().children(recursive=True) if child.name() == "java"]
+    return sum(sum(item.cpu_times()[:2]) for item in java)
 
 
 def arrow_side(folder: Path, rows: int, turns: int) -> None:

@@ -64,11 +64,11 @@ class CountingFiles(LocalFiles):
 def _counted(name: str, kind: str) -> Any:
     def call(files: CountingFiles, *paths: Any, **options: Any) -> Any:
         CALLS[kind] += 1
-        found = getattr(LocalFiles, name)(files, *paths, **options)
+        result = getattr(LocalFiles, name)(files, *paths, **options)
         if kind == "lists":
-            found = sorted(found)[: options.get("most")]
-            CALLS.update(names=len(found), lists=max(0, len(found) - 1) // PAGE)
-        return found
+            result = sorted(result)[: options.get("most")]
+            CALLS.update(names=len(result), lists=max(0, len(result) - 1) // PAGE)
+        return result
 
     return call
 
@@ -143,10 +143,10 @@ def fabricate(root: Path, loads: int) -> None:
     for number in range(2, loads + 1):
         after = int(seconds) * 1_000_000 + int(fraction) + number
         new = f"{after // 1_000_000}.{after % 1_000_000:06d}"
-        said = {"load_id": new, "sequence": number}
-        (dataset / f"_dlt_loads/shop__{new}.jsonl").write_text(json.dumps({**row, **said}))
-        (packages / f"slots/{number:010}.json").write_text(json.dumps({**slot, **said}))
-        (packages / f"outcomes/{number:010}.json").write_text(json.dumps({**outcome, **said}))
+        options = {"load_id": new, "sequence": number}
+        (dataset / f"_dlt_loads/shop__{new}.jsonl").write_text(json.dumps({**row, **options}))
+        (packages / f"slots/{number:010}.json").write_text(json.dumps({**slot, **options}))
+        (packages / f"outcomes/{number:010}.json").write_text(json.dumps({**outcome, **options}))
         if number > loads - KEPT_PACKAGES:
             shutil.copytree(packages / "packages" / load_id, packages / "packages" / new)
             (packages / "packages/.finished" / new).write_text("{}")

@@ -13,8 +13,8 @@ def in_process(module: str, *arguments: str) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], check=True, capture_output=True, text=True
     )
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def peak_mebibytes() -> float:

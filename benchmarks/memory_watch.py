@@ -26,17 +26,17 @@ class Peak:
 @contextmanager
 def measured() -> Iterator[Peak]:
     """Measure this process and its JVM ten times a second."""
-    found, is_over = Peak(), threading.Event()
+    result, is_over = Peak(), threading.Event()
     own = psutil.Process()
     machines = [child for child in own.children(recursive=True) if child.name() == "java"]
 
     def look() -> None:
         while not is_over.wait(0.1):
-            found.python = max(found.python, own.memory_info().rss / _MIB)
-            found.jvm = max(found.jvm, *(one.memory_info().rss / _MIB for one in machines))
+            result.python = max(result.python, own.memory_info().rss / _MIB)
+            result.jvm = max(result.jvm, *(machine.memory_info().rss / _MIB for machine in machines))
 
     watch = threading.Thread(target=look, daemon=True)
     watch.start()
-    yield found
+    yield result
     is_over.set()
     watch.join()

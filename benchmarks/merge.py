@@ -105,9 +105,9 @@ def tags(items: DataFrame) -> DataFrame:
 
 def make(spark: SparkSession, folder: Path, rows: int) -> None:
     """Create the tables, and a batch of 1 %: the latest keys, one tenth of them new."""
-    whole = roots(spark.range(0, rows, 1, FILES), "old")
-    whole.drop(POSITION).write.format("delta").save(str(folder / "base" / "items"))
-    tags(whole).drop(POSITION).write.format("delta").save(str(folder / "base" / "items__tags"))
+    complete = roots(spark.range(0, rows, 1, FILES), "old")
+    complete.drop(POSITION).write.format("delta").save(str(folder / "base" / "items"))
+    tags(complete).drop(POSITION).write.format("delta").save(str(folder / "base" / "items__tags"))
     many = rows // 100
     batch = roots(spark.range(rows - many + many // 10, rows + many // 10, 1, 2), "new")
     batch.write.parquet(str(folder / "staged" / "items"))
@@ -139,8 +139,10 @@ def by_hand(spark: SparkSession, lake: Path, staging: Staging, *, bounded: bool 
     bounds = f"t.id >= {low} AND t.id <= {high}" if bounded else "true"
     batch.createOrReplaceTempView("batch")
     ids = str(staging.folder / f"ids{staging.sequence}")
-    found = spark.sql(f"SELECT t._dlt_id FROM {items} t LEFT SEMI JOIN batch b ON t.id = b.id WHERE {bounds}")
-    found.write.parquet(ids)
+    result = spark.sql(
+        f"SELECT t._dlt_id FROM {items} t LEFT SEMI JOIN batch b ON t.id = b.id WHERE {bounds}"
+    )
+    result.write.parquet(ids)
     old = spark.read.parquet(ids).select(F.col("_dlt_id").alias("root"))
     rows = staging.frame("items__tags", spark).drop(POSITION)
     rows.unionByName(old, allowMissingColumns=True).createOrReplaceTempView("nested_rows")
@@ -161,9 +163,9 @@ def on_a_copy(folder: Path, act: Callable[[Path], None]) -> Stretch:
     lake = folder / "lake"
     shutil.rmtree(lake, ignore_errors=True)
     shutil.copytree(folder / "base", lake, copy_function=os.link)
-    with stretch() as found:
+    with stretch() as result:
         act(lake)
-    return found
+    return result
 
 
 def fingerprint(spark: SparkSession, folder: Path) -> list[Any]:
@@ -195,7 +197,7 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, list[Stretc
     pool = SessionPool(
         UserSession(spark=user, is_connect=False, master="local[2]", origin="given"), ("delta",)
     )
-    found: dict[str, list[Stretch]] = {BY_HAND: [], OURS: [], UNBOUNDED: []}
+    result: dict[str, list[Stretch]] = {BY_HAND: [], OURS: [], UNBOUNDED: []}
     with pool.session() as spark:
         make(spark, folder, options.rows)
         staged = (Staging(folder, sequence) for sequence in count(1))
@@ -212,13 +214,13 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, list[Stretc
                 taken = on_a_copy(folder, lambda lake, way=way, staging=staging: way(lake, staging))  # type: ignore[misc]
                 print(f"# {name} {taken.seconds:.1f} s{'' if turn else ', not counted'}", flush=True)
                 if turn:
-                    found[name].append(taken)
+                    result[name].append(taken)
                 else:
                     results[name] = fingerprint(spark, folder)
         if results[BY_HAND] != results[OURS]:
             raise SystemExit(f"the tables differ: {results}")
     user.stop()
-    return found
+    return result
 
 
 def main() -> int:
@@ -231,16 +233,16 @@ def main() -> int:
     parser.add_argument("--folder", help="where the tables are written")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="penstock-merge-", dir=options.folder) as place:
-        found = measured(Path(place), options)
+        result = measured(Path(place), options)
         log = EventLog(Path(place) / "log")
-    medians = {name: statistics.median(one.seconds for one in taken) for name, taken in found.items()}
+    medians = {name: statistics.median(item.seconds for item in taken) for name, taken in result.items()}
     print(
         f"1 % into {options.rows:,} rows with {2 * options.rows:,} nested ones, medians of {options.turns}:"
     )
     for name, seconds in medians.items():
-        jobs = log.jobs(found[name][-1])
+        jobs = log.jobs(result[name][-1])
         read = sum(job.bytes_read for job in jobs) / 2**20
-        files = log.files_read(found[name][-1]) / 2**20
+        files = log.files_read(result[name][-1]) / 2**20
         ratio = seconds / medians[BY_HAND]
         print(f"  {name:<15} {seconds:7.1f} s {ratio:5.2f} {len(jobs):4} jobs", end="")
         print(f" {read:8,.0f} MiB read, of files of {files:8,.0f} MiB")
@@ -248,7 +250,7 @@ def main() -> int:
     print(f"{OURS} to {BY_HAND}: {ratio:.2f} (allowed {BUDGET})")
     if options.profile:
         for name in (BY_HAND, OURS):
-            profile(log, name, found[name][-1])
+            profile(log, name, result[name][-1])
     return int(options.check and ratio > BUDGET)
 
 

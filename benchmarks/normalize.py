@@ -125,10 +125,10 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     if options.rows > MOST_BY_PYTHON:
         package = multiplied(folder, package, options.rows, spark)
     warm = extracted(folder, min(options.rows, 20_000))
-    known = tables_of(warm, Schema("bench"), spark, folder / "known")[0].schema
+    existing = tables_of(warm, Schema("bench"), spark, folder / "known")[0].schema
     sides: dict[str, Callable[[Package], str]] = {
         "by hand": lambda given: by_hand(given, spark, folder / "hand"),
-        "known": lambda given: steps_of(tables_of(given, known, spark, folder / "out")[0]),
+        "known": lambda given: steps_of(tables_of(given, existing, spark, folder / "out")[0]),
         "learning": lambda given: steps_of(tables_of(given, Schema("bench"), spark, folder / "out")[0]),
     }
     chosen = {name: side for name, side in sides.items() if options.only in (None, name)}
@@ -138,18 +138,18 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     for _ in range(options.turns):
         for name, side in chosen.items():
             started = time.monotonic()
-            with measured() as found:
+            with measured() as result:
                 steps = side(package)
             took = time.monotonic() - started
             seconds[name].append(took)
             print(
                 f"# {name} {took:.1f} s ({steps}), {took / options.rows * 1e6:.1f} s for a million;"
-                f" driver: {found.python:.0f} MiB of Python, {found.jvm:.0f} MiB of JVM",
+                f" driver: {result.python:.0f} MiB of Python, {result.jvm:.0f} MiB of JVM",
                 flush=True,
             )
     spark.stop()
     print(f"# spilled to disk by all tasks: {spilled(events_of) / 2**20:.0f} MiB")
-    return {name: statistics.median(found) for name, found in seconds.items()}
+    return {name: statistics.median(result) for name, result in seconds.items()}
 
 
 def spilled(events_of: Path) -> int:
@@ -213,24 +213,24 @@ def filled(
 
 def multiplied(folder: Path, package: Package, rows: int, spark: SparkSession) -> Package:
     """Return a package that repeats the events of another one, each with a unique id."""
-    made = Packages.at(str(folder / "packages")).package(create_load_id())
-    made.create()
+    created = Packages.at(str(folder / "packages")).package(create_load_id())
+    created.create()
     (table,) = ExtractManifest.from_dict(package.read_extracted()).tables
     texts = spark.read.schema("row STRING").parquet(f"{package.path}/{table.folder}")
     often = texts.selectExpr("row", f"explode(sequence(0, {rows // table.rows - 1})) AS k")
     number = f"CAST(regexp_extract(row, '^.\"id\":([0-9]+)', 1) AS BIGINT) + k * {table.rows}"
     rest = "regexp_replace(row, '^.\"id\":[0-9]+', '')"
-    there = f"{made.path}/{table.folder}"
+    existing = f"{created.path}/{table.folder}"
     often.selectExpr(f"concat('{{\"id\":', {number}, {rest}) AS row").write.option(
         "maxRecordsPerFile", 400_000
-    ).option("compression", "zstd").parquet(there)
-    for entry in Path(there).iterdir():
+    ).option("compression", "zstd").parquet(existing)
+    for entry in Path(existing).iterdir():
         if not entry.name.endswith(".parquet"):
             entry.unlink()
-    parts = [entry.stat().st_size for entry in Path(there).iterdir()]
+    parts = [entry.stat().st_size for entry in Path(existing).iterdir()]
     grown = replace(table, rows=table.rows * (rows // table.rows), bytes=sum(parts), files=len(parts))
-    made.mark_extracted(ExtractManifest(schema_name="bench", tables=(grown,)).to_dict())
-    return made
+    created.mark_extracted(ExtractManifest(schema_name="bench", tables=(grown,)).to_dict())
+    return created
 
 
 def by_hand(package: Package, spark: SparkSession, out: Path) -> str:

@@ -74,10 +74,14 @@ def write(packages: Packages, jobs: list[JobFile]) -> Manifest:
     """Register every job, mark the package and seal it."""
     package = packages.package(LOAD_ID)
     packages.extracted_packages.create_package(LOAD_ID, schema=Schema("big"))
-    for one in jobs:
-        package.add_job(one)
+    for item in jobs:
+        package.add_job(item)
     package.mark_normalized(
-        {"jobs": [{"job_id": one.name.job_id(), "rows": one.rows, "bytes": one.data.bytes} for one in jobs]}
+        {
+            "jobs": [
+                {"job_id": item.name.job_id(), "rows": item.rows, "bytes": item.data.bytes} for item in jobs
+            ]
+        }
     )
     manifest = Manifest(
         load_id=LOAD_ID,
@@ -87,15 +91,15 @@ def write(packages: Packages, jobs: list[JobFile]) -> Manifest:
         schema_name="big",
         tables=tuple(
             TableEntry(
-                table=one.name.table_name,
-                job=one.name.file_name(),
+                table=item.name.table_name,
+                job=item.name.file_name(),
                 write_disposition="append",
-                data=one.data.path,
-                rows=one.rows,
+                data=item.data.path,
+                rows=item.rows,
             )
-            for one in jobs
+            for item in jobs
         ),
-        folders=tuple(one.data for one in jobs),
+        folders=tuple(item.data for item in jobs),
         schema_before=None,
         schema=dict(Schema("big").to_dict()),
         state={},
@@ -106,9 +110,9 @@ def write(packages: Packages, jobs: list[JobFile]) -> Manifest:
 
 def load(storage: PackageStorage, jobs: list[JobFile]) -> None:
     """Start and complete every job."""
-    for one in jobs:
-        storage.start_job(LOAD_ID, one.name.file_name())
-        storage.complete_job(LOAD_ID, one.name.file_name(), {"rows": one.rows})
+    for item in jobs:
+        storage.start_job(LOAD_ID, item.name.file_name())
+        storage.complete_job(LOAD_ID, item.name.file_name(), {"rows": item.rows})
 
 
 def run(root: str, tables: int, files: int, *, real: bool) -> None:
@@ -123,7 +127,7 @@ def run(root: str, tables: int, files: int, *, real: bool) -> None:
         manifest = write(packages, jobs)
     with phase("get_load_package_info"):
         info = packages.normalized_packages.get_load_package_info(LOAD_ID)
-    assert sum(one.file_size for one in info.jobs["new_jobs"]) == tables * files * 1024
+    assert sum(item.file_size for item in info.jobs["new_jobs"]) == tables * files * 1024
     with phase(f"start and complete {tables:,} jobs"):
         load(packages.normalized_packages, jobs)
     with phase("commit and complete_loading_package"):

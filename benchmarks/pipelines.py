@@ -60,8 +60,8 @@ def main() -> int:
         held, runs = measured(Path(folder), options)
         log = EventLog(Path(folder) / "log")
     print(f"{'pipelines':>9} {'Python':>8} {'objects':>10} {'JVM':>8}   MiB held")
-    for number, one in held.items():
-        print(f"{number:>9} {one}")
+    for number, item in held.items():
+        print(f"{number:>9} {item}")
     begin, end = held[options.begin], held[options.pipelines]
     between = options.pipelines - options.begin
     grown = (end.python - begin.python) / between
@@ -71,12 +71,12 @@ def main() -> int:
         f" JVM {end.jvm - begin.jvm:+.1f} MiB ({(end.jvm - begin.jvm) / between * 1024:+.0f} KiB each)"
     )
     later = runs[options.begin :]
-    seconds = sorted(one.seconds for one in later)
-    jobs = [sum(not job.is_checkpoint for job in log.jobs(one)) for one in later]
+    seconds = sorted(item.seconds for item in later)
+    jobs = [sum(not job.is_checkpoint for job in log.jobs(item)) for item in later]
     print(
         f"seconds per run: median {statistics.median(seconds):.2f}, longest {seconds[-1]:.2f};"
-        f" first half {statistics.median(one.seconds for one in later[: between // 2]):.2f},"
-        f" second half {statistics.median(one.seconds for one in later[between // 2 :]):.2f}"
+        f" first half {statistics.median(item.seconds for item in later[: between // 2]):.2f},"
+        f" second half {statistics.median(item.seconds for item in later[between // 2 :]):.2f}"
     )
     print(f"Spark jobs per run: {min(jobs)} to {max(jobs)}, median {statistics.median(jobs):.0f}")
     return int(options.check and grown > ALLOWED)

@@ -95,8 +95,8 @@ def main() -> int:
 def tell(url: str, *statements: str) -> None:
     """Run statements."""
     with psycopg.connect(url, autocommit=True) as connection:
-        for one in statements:
-            connection.execute(one)
+        for statement in statements:
+            connection.execute(statement)
 
 
 def make(url: str, name: str, rows: int, *, key: str = "g::bigint") -> None:
@@ -189,13 +189,13 @@ def loaded(spark: SparkSession, url: str, table: str, to: Path) -> str:
     )
     pipeline.run(sql_table(url, table, connections=CONNECTIONS))
     trace = pipeline.last_trace
-    return ", ".join(f"{one.step} {one.seconds:.1f} s" for one in trace.steps) if trace else ""
+    return ", ".join(f"{step.step} {step.seconds:.1f} s" for step in trace.steps) if trace else ""
 
 
 def ranges(spark: SparkSession, url: str) -> float:
     """Print the ranges of a skewed key; return the largest range by the median."""
-    found = [one for one in sql_table(url, "bench_skewed", partitions=16) if one is not None]
-    counted = found[0].groupBy(F.spark_partition_id()).count().collect()
+    result = [item for item in sql_table(url, "bench_skewed", partitions=16) if item is not None]
+    counted = result[0].groupBy(F.spark_partition_id()).count().collect()
     counts = sorted(row["count"] for row in counted)
     skew: float = counts[-1] / statistics.median(counts)
     spark.catalog.clearCache()

@@ -92,9 +92,9 @@ def run(options: argparse.Namespace) -> None:
     started = time.monotonic()
     info = pipeline.run(resource(rows=options.rows, calls=str(folder / "calls"), pause=options.pause))
     took = time.monotonic() - started
-    found = pipeline.dataset()["things"].spark().agg(F.count("id"), F.countDistinct("id")).collect()[0]
-    told = {"rows": found[0], "ids": found[1], "seconds": took, "extract": info.seconds.get("extract")}
-    print(json.dumps(told), flush=True)
+    result = pipeline.dataset()["things"].spark().agg(F.count("id"), F.countDistinct("id")).collect()[0]
+    output = {"rows": result[0], "ids": result[1], "seconds": took, "extract": info.seconds.get("extract")}
+    print(json.dumps(output), flush=True)
 
 
 class Bench:
@@ -106,9 +106,9 @@ class Bench:
         os.umask(0)
         (self.folder / "calls").mkdir(parents=True)
 
-    def start(self, **said: Any) -> subprocess.Popen[str]:
+    def start(self, **options: Any) -> subprocess.Popen[str]:
         """Start a run in a separate process."""
-        words = [f"--{key}={value}" for key, value in said.items() if value is not None]
+        words = [f"--{key}={value}" for key, value in options.items() if value is not None]
         program = [sys.executable, "-m", "benchmarks.work_items"]
         command = [*program, "--run", f"--mode={self.options.mode}", *words]
         environment = {**os.environ, "PENSTOCK_HOME": str(self.folder / "home"), "RUN__LEASE_ALIVE": "6"}
@@ -127,8 +127,8 @@ class Bench:
         out, _ = process.communicate()
         if process.returncode:
             raise SystemExit((self.folder / "errors.txt").read_text())
-        told: dict[str, Any] = json.loads(out.splitlines()[-1])
-        return told
+        output: dict[str, Any] = json.loads(out.splitlines()[-1])
+        return output
 
     def calls(self) -> list[tuple[float, str]]:
         """Return every call so far with its time and item."""
@@ -142,8 +142,8 @@ class Bench:
 
     def waves(self) -> list[int]:
         """Return the items of each wave in the ledger of the existing package."""
-        found = sorted(self.folder.glob("lake/*/_dlt_pkg/*/packages/*/waves/*/*.json"))
-        return [len(json.loads(path.read_text())["items"]) for path in found]
+        result = sorted(self.folder.glob("lake/*/_dlt_pkg/*/packages/*/waves/*/*.json"))
+        return [len(json.loads(path.read_text())["items"]) for path in result]
 
     def close(self) -> None:
         """Remove all its files."""
@@ -152,12 +152,12 @@ class Bench:
 
 def speed(bench: Bench, items: int) -> None:
     """Run all items without a kill."""
-    told = bench.finish(bench.start(items=items, rows=100))
+    output = bench.finish(bench.start(items=items, rows=100))
     calls = Counter(item for _, item in bench.calls())
-    pace = items / told["extract"]
-    print(f"{items:,} items of 100 rows: extract {told['extract']:.1f} s, {pace:,.0f} items/s")
-    print(f"  rows {told['rows']:,}, distinct {told['ids']:,}, calls {calls.total():,}")
-    print(f"  whole run {told['seconds']:.1f} s, waves {bench.waves()}")
+    pace = items / output["extract"]
+    print(f"{items:,} items of 100 rows: extract {output['extract']:.1f} s, {pace:,.0f} items/s")
+    print(f"  rows {output['rows']:,}, distinct {output['ids']:,}, calls {calls.total():,}")
+    print(f"  whole run {output['seconds']:.1f} s, waves {bench.waves()}")
 
 
 def worker_killed(bench: Bench, items: int) -> None:
@@ -174,13 +174,13 @@ def worker_killed(bench: Bench, items: int) -> None:
     at = len(bench.calls())
     for pid in (worker, *map(int, children)):
         os.kill(pid, signal.SIGKILL)
-    told = bench.finish(process)
+    output = bench.finish(process)
     calls = Counter(item for _, item in bench.calls())
     again = sum(1 for count in calls.values() if count > 1)
     print(f"a worker and its {len(children)} executors killed with -9 after {at:,} calls:")
     print(
-        f"  rows {told['rows']:,}, distinct {told['ids']:,} of {items * 100:,}; items called again {again:,};"
-        f" whole run {told['seconds']:.1f} s"
+        f"  rows {output['rows']:,}, distinct {output['ids']:,} of {items * 100:,}; repeated calls {again:,};"
+        f" whole run {output['seconds']:.1f} s"
     )
 
 
@@ -192,19 +192,19 @@ def run_killed(bench: Bench, items: int) -> None:
     process.wait()
     time.sleep(3)  # running tasks may still call
     first, waves = len(bench.calls()), bench.waves()
-    told = bench.finish(bench.start(items=items, rows=100, seconds=4))
+    output = bench.finish(bench.start(items=items, rows=100, seconds=4))
     calls = Counter(item for _, item in bench.calls())
     again = sum(1 for count in calls.values() if count > 1)
     print(f"the run killed with -9 after {first:,} calls; waves in the ledger {waves}, {sum(waves):,} items:")
     print(
-        f"  rows {told['rows']:,}, distinct {told['ids']:,} of {items * 100:,}; items called again {again:,},"
+        f"  rows {output['rows']:,}, distinct {output['ids']:,} of {items * 100:,}; repeated calls {again:,},"
         f" all of the wave in flight: {again == first - sum(waves)}; none over {max(calls.values())} times"
     )
 
 
 def rate(bench: Bench, items: int) -> None:
     """Run with a limit of 50 calls a second over all executors."""
-    told = bench.finish(bench.start(items=items, rows=1, rate="50/s"))
+    output = bench.finish(bench.start(items=items, rows=1, rate="50/s"))
     moments = [moment for moment, _ in bench.calls()]
     most = max(
         sum(1 for other in moments[at : at + 200] if other < moment + 1) for at, moment in enumerate(moments)
@@ -215,23 +215,23 @@ def rate(bench: Bench, items: int) -> None:
     print(
         f"  {reached:.1f}/s from first to last; of 250 in a row median {stretches[len(stretches) // 2]:.1f}/s"
     )
-    print(f"  rows {told['rows']:,}, distinct {told['ids']:,}; waves {bench.waves()}")
+    print(f"  rows {output['rows']:,}, distinct {output['ids']:,}; waves {bench.waves()}")
 
 
 def backfill(bench: Bench, _: int) -> None:
     """Run a backfill of twelve windows, killed three times at random."""
-    said = {"items": 12, "rows": 1000, "windows": 1, "pause": 1.0, "seconds": 1}
+    options = {"items": 12, "rows": 1000, "windows": 1, "pause": 1.0, "seconds": 1}
     for _ in range(3):
-        process = bench.start(**said)
+        process = bench.start(**options)
         bench.wait_for(len(bench.calls()) + 1, process)
         time.sleep(random.uniform(1, 9))
         process.kill()
         process.wait()
         print(f"  killed after {len(bench.calls())} calls, {sum(bench.waves())} windows in the ledger")
-    told = bench.finish(bench.start(**said))
+    output = bench.finish(bench.start(**options))
     calls = Counter(item for _, item in bench.calls())
     print(
-        f"12 windows killed three times: rows {told['rows']:,}, distinct {told['ids']:,} of 12,000;"
+        f"12 windows killed three times: rows {output['rows']:,}, distinct {output['ids']:,} of 12,000;"
         f" calls {calls.total()}, windows called {len(calls)}"
     )
 

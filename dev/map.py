@@ -15,14 +15,14 @@ def main() -> None:
     floors = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     print("penstock: imports go down only\n")
     for floor in floors:
-        for room in floor.split("|"):
-            print(f"  {room.strip():<14}{sign(room.strip())}")
+        for capacity in floor.split("|"):
+            print(f"  {capacity.strip():<14}{sign(capacity.strip())}")
         print()
 
 
-def sign(room: str) -> str:
+def sign(capacity: str) -> str:
     """Return the first line of a package's docstring."""
-    folder = ROOT / "src" / "penstock" / room
+    folder = ROOT / "src" / "penstock" / capacity
     module = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     return (ast.get_docstring(ast.parse(module.read_text())) or "").partition("\n")[0]
 

@@ -649,7 +649,7 @@ def main() -> int:
         for number in range(jobs):
             trees.put(Tree(Path(folder) / str(number)))
         tree = trees.get()
-        code, output = tree.test(*dict.fromkeys(test for one in chosen for test in one.tests), stop=False)
+        code, output = tree.test(*dict.fromkeys(test for item in chosen for test in item.tests), stop=False)
         trees.put(tree)
         if code:
             print(f"tests fail without a mutant:\n{output[-4000:]}")

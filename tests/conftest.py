@@ -119,7 +119,9 @@ def session_builder(*jar_groups: str) -> SparkSession.Builder:
         SparkSession.builder.appName("penstock-tests")
         .config("spark.driver.extraClassPath", jars)
         .config("spark.executor.extraClassPath", jars)
-        .config("spark.sql.extensions", ",".join(EXTENSIONS[one] for one in jar_groups if one in EXTENSIONS))
+        .config(
+            "spark.sql.extensions", ",".join(EXTENSIONS[group] for group in jar_groups if group in EXTENSIONS)
+        )
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         # One session sees hundreds of tables in a run, and Delta keeps the state of each.

@@ -103,8 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.api.delay:
             time.sleep(self.api.delay)
         way = parts.path.strip("/").split("/")
-        found = getattr(self, f"to_{way[0]}", None)
-        status, document, headers = found(way[1:], query, body) if found else (404, {"error": "none"}, {})
+        result = getattr(self, f"to_{way[0]}", None)
+        status, document, headers = result(way[1:], query, body) if result else (404, {"error": "none"}, {})
         text = json.dumps(document).encode()
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **headers}.items():
@@ -188,8 +188,8 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, {"results": [row for row in ROWS if start <= row["updated_at"] < end]}, {}
 
     def to_echo(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
-        said = self.headers.get("X-Said")
-        return 200, {"id": "/".join(way), "query": query, "body": body, "said": said}, {}
+        options = self.headers.get("X-Said")
+        return 200, {"id": "/".join(way), "query": query, "body": body, "said": options}, {}
 
     # -- log-ins
 
@@ -236,10 +236,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def to_leaving(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
         """`leaving/link` names a next page on the other server, `leaving/redirect` sends the client there."""
-        there = f"{self.api.other}/single"
+        existing = f"{self.api.other}/single"
         if way[0] == "redirect":
-            return 302, {}, {"Location": there}
-        return 200, {"data": ROWS[:3], "next": there}, {}
+            return 302, {}, {"Location": existing}
+        return 200, {"data": ROWS[:3], "next": existing}, {}
 
     # -- parents and children
 

@@ -56,9 +56,9 @@ def _run(chosen: argparse.Namespace, folders: PartFolders) -> int:
     return 0
 
 
-def _known(names: Sequence[str], known: Collection[str]) -> Sequence[str]:
-    if strange := [name for name in names if name not in known]:
-        raise PartError(f"unknown: {' '.join(strange)}; known: {' '.join(known)}")
+def _known(names: Sequence[str], existing: Collection[str]) -> Sequence[str]:
+    if strange := [name for name in names if name not in existing]:
+        raise PartError(f"unknown: {' '.join(strange)}; known: {' '.join(existing)}")
     return names
 
 

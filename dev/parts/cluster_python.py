@@ -60,7 +60,7 @@ def _base_python(minor: str) -> str:
     if cluster_user() is None:
         return minor
     for folder in ("/usr/bin", "/usr/local/bin"):
-        found = Path(folder) / f"python{minor}"
-        if found.exists() and open_to_others(found):
-            return str(found)
+        result = Path(folder) / f"python{minor}"
+        if result.exists() and open_to_others(result):
+            return str(result)
     raise PartError(f"no Python {minor} that user {USER} can run: install one outside private homes")

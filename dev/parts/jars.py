@@ -55,11 +55,11 @@ def ensure_jars(folders: PartFolders, groups: Sequence[str]) -> dict[str, str]:
         wanted = _of_group(locked, group)
         if not wanted:
             raise PartError(f"{LOCK.name} has no {group}: run `python3 -m dev.parts jars --lock {group}`")
-        found = _hash_group(folders, group)
-        if found.keys() != wanted.keys():
+        result = _hash_group(folders, group)
+        if result.keys() != wanted.keys():
             _resolve(folders, group)
-            found = _hash_group(folders, group)
-        if found != wanted:
+            result = _hash_group(folders, group)
+        if result != wanted:
             raise PartError(
                 f"the jars in {_folder(folders, group)} are not those of {LOCK.name}: remove them"
             )

@@ -31,15 +31,15 @@ def up(folders: PartFolders, choices: Collection[str]) -> int:
     """Start parts and their dependencies; healthy parts are not restarted."""
     folders.cache.mkdir(parents=True, exist_ok=True)
     make_run_folders(folders)
-    kept, chosen = _well(folders), _with_needs(choices)
-    missing = {name: part for name, part in chosen.items() if name not in kept}
+    remaining, chosen = _well(folders), _with_needs(choices)
+    missing = {name: part for name, part in chosen.items() if name not in remaining}
     orphans = {name for name, part in PARTS.items() if missing.keys() & part.needs}
     _stop_named(
         missing.keys() | orphans, folders
     )  # remains of crashed parts and of parts that depend on them
-    rows = [_row(each, "already runs") for name, each in kept.items() if name in chosen]
+    rows = [_row(each, "already runs") for name, each in remaining.items() if name in chosen]
     try:
-        rows += _start_all(list(missing.values()), kept, folders)
+        rows += _start_all(list(missing.values()), remaining, folders)
     except BaseException:
         _stop_named(missing.keys(), folders)
         raise
@@ -51,9 +51,9 @@ def up(folders: PartFolders, choices: Collection[str]) -> int:
 
 def status(folders: PartFolders) -> int:
     """Print the state of each part; the exit code is 0 when parts run and all are healthy."""
-    well, known = _well(folders), read_started(folders)
-    _print_table([_row(each, "well" if name in well else _trouble(each)) for name, each in known.items()])
-    return 0 if known and len(well) == len(known) else 1
+    well, existing = _well(folders), read_started(folders)
+    _print_table([_row(each, "well" if name in well else _trouble(each)) for name, each in existing.items()])
+    return 0 if existing and len(well) == len(existing) else 1
 
 
 def down(folders: PartFolders) -> int:
@@ -61,10 +61,10 @@ def down(folders: PartFolders) -> int:
     if not folders.records.exists():
         print("nothing runs")
         return 0
-    known = read_started(folders)
-    stop(known.values(), folders)
+    existing = read_started(folders)
+    stop(existing.values(), folders)
     shutil.rmtree(folders.run)
-    print(f"stopped: {' '.join(known) or 'nothing'}")
+    print(f"stopped: {' '.join(existing) or 'nothing'}")
     return 0
 
 
@@ -84,22 +84,22 @@ def _with_needs(choices: Collection[str]) -> dict[str, Part]:
 
 
 def _well(folders: PartFolders) -> dict[str, Started]:
-    known = read_started(folders)
+    existing = read_started(folders)
     well: dict[str, Started] = {}
     for name, part in PARTS.items():
-        started = known.get(name)
+        started = existing.get(name)
         if started and is_alive(started) and well.keys() >= {*part.needs} and part.healthy(folders, started):
             well[name] = started
     return well
 
 
-def _start_all(parts: list[Part], kept: Mapping[str, Started], folders: PartFolders) -> list[Row]:
+def _start_all(parts: list[Part], remaining: Mapping[str, Started], folders: PartFolders) -> list[Row]:
     give_up = Event()
     futures: dict[str, Future[Started]] = {}
     seconds: dict[str, float] = {}
 
     def start_one(part: Part) -> Started:
-        needs = {need: kept.get(need) or futures[need].result() for need in part.needs}
+        needs = {need: remaining.get(need) or futures[need].result() for need in part.needs}
         begin = time.monotonic()
         started = _start_part(part, needs, folders, give_up=give_up)
         seconds[part.name] = time.monotonic() - begin

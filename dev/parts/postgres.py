@@ -51,13 +51,13 @@ def _healthy(_: PartFolders, started: Started) -> bool:
 
 def find_programs() -> Path:
     """Return the folder of the server's programs, after installing them if they are missing."""
-    found = _find_installed()
-    if found is None:
+    result = _find_installed()
+    if result is None:
         apt_install("postgresql")
-        found = _find_installed()
-    if found is None:
+        result = _find_installed()
+    if result is None:
         raise PartError("initdb is still missing after the installation of postgresql")
-    return found
+    return result
 
 
 def _find_installed() -> Path | None:

@@ -23,10 +23,10 @@ def find_tool(name: str) -> Path:
     folders = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/local/sbin"
     if shutil.which(name, path=folders) is None and package is not None:
         apt_install(package)
-    found = shutil.which(name, path=folders)
-    if found is None:
+    result = shutil.which(name, path=folders)
+    if result is None:
         raise PartError(f"{name} is not on the PATH: install it")
-    return Path(found)
+    return Path(result)
 
 
 def apt_install(package: str) -> None:

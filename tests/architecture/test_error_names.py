@@ -198,12 +198,12 @@ def test_a_class_that_a_module_raises_is_recognized(source: str, is_raised: bool
     assert ("CommitLost" in uses(ast.parse(source))) is is_raised
 
 
-def name_faults(module_name: str, name: str, ours: str) -> Iterator[str]:
+def name_faults(module_name: str, name: str, actual: str) -> Iterator[str]:
     """Yield the faults of one of dlt's names in a module of penstock."""
     module = importlib.import_module(module_name)
     error = getattr(module, name, None)
-    if error is not vars(errors)[ours]:
-        yield f"{module_name}.{name} is {error!r}, not errors.{ours}"
+    if error is not vars(errors)[actual]:
+        yield f"{module_name}.{name} is {error!r}, not errors.{actual}"
     elif not issubclass(error, PenstockError):
         yield f"{module_name}.{name} is not a PenstockError"
     if name not in module.__all__:
@@ -230,7 +230,7 @@ def test_modules_of_error_names_export_the_listed_names_and_no_others() -> None:
 
 
 def test_every_error_that_programs_catch_is_raised_by_a_module() -> None:
-    never = {name for _, name, ours in EVERY if ours not in raised() and ours != "NeverRaised"}
+    never = {name for _, name, actual in EVERY if actual not in raised() and actual != "NeverRaised"}
 
     assert_no_offenders(
         sorted(never ^ set(NOT_RAISED_BY_US)),
@@ -259,9 +259,9 @@ def test_every_alias_of_an_error_is_documented_for_users_of_dlt() -> None:
             *sorted(set(texts) ^ set(ALIASES)),
             *(
                 f"{name}: {texts[name]!r}"
-                for name, ours in ALIASES.items()
+                for name, actual in ALIASES.items()
                 if name in texts
-                and ((texts[name] == f"`{ours}`") is (ours == "NeverRaised") or len(texts[name]) <= 5)
+                and ((texts[name] == f"`{actual}`") is (actual == "NeverRaised") or len(texts[name]) <= 5)
             ),
         ],
         "give our class, or the reason why it is never raised, in docs/coming-from-dlt.md, section Errors",

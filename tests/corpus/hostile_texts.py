@@ -187,13 +187,13 @@ class Hostile:
 
     def texts(self, count: int) -> list[str]:
         """Return distinct texts that are not empty."""
-        found: dict[str, None] = {}
-        while len(found) < count:
+        result: dict[str, None] = {}
+        while len(result) < count:
             text = self._text()
             if text.strip():
-                found[text] = None
+                result[text] = None
         self.drawn += count
-        return list(found)
+        return list(result)
 
     def chance(self, share: float) -> bool:
         """Return true in this share of the calls."""

@@ -68,7 +68,7 @@ class DeltaDataset:
     def append(self, *ids: int, load: LoadMark, tables: DeltaTables | None = None) -> AppliedJob:
         """Append rows of a load."""
         rows = self.spark.createDataFrame(
-            [(one, load.load_id) for one in ids], "id BIGINT, _dlt_load_id STRING"
+            [(item, load.load_id) for item in ids], "id BIGINT, _dlt_load_id STRING"
         )
         return (tables or self.tables).append(ITEMS, rows, load, spark=self.spark)
 

@@ -45,7 +45,7 @@ class IcebergDataset:
         return self.client.tables
 
     def append(self, *ids: int, load: LoadMark, tables: IcebergTables | None = None) -> AppliedJob:
-        rows = self.spark.createDataFrame([(one,) for one in ids], "id BIGINT")
+        rows = self.spark.createDataFrame([(item,) for item in ids], "id BIGINT")
         return (tables or self.tables).append(ITEMS, rows, load, spark=self.spark)
 
     def ids(self) -> list[int]:
@@ -100,5 +100,7 @@ class ObservedCatalog(IcebergCatalog):
 
 def with_step_callback(tables: IcebergTables, on_step: Callable[[str, str], None]) -> IcebergTables:
     """Return the tables, with a call before each step of a commit: its kind and its table."""
-    said = {name: getattr(tables.addressing, name) for name in ("catalog", "dataset", "conf", "is_managed")}
-    return replace(tables, addressing=ObservedCatalog(**said, on_step=on_step))
+    options = {
+        name: getattr(tables.addressing, name) for name in ("catalog", "dataset", "conf", "is_managed")
+    }
+    return replace(tables, addressing=ObservedCatalog(**options, on_step=on_step))

@@ -29,11 +29,11 @@ SECOND = [{"id": 1, "name": "new", "tags": ["w"]}, {"id": 3, "name": "c", "tags"
 
 
 def merging(strategy: str) -> dict[str, Any]:
-    said = {"disposition": "merge", "strategy": strategy}
+    options = {"disposition": "merge", "strategy": strategy}
     if strategy == "scd2":
         plain = {name: {"data_type": column["data_type"]} for name, column in COLUMNS.items()}
-        return {"columns": plain, "write_disposition": said}
-    return {**MERGE, "write_disposition": said}
+        return {"columns": plain, "write_disposition": options}
+    return {**MERGE, "write_disposition": options}
 
 
 def content(lake: Lake) -> dict[str, Any]:
@@ -48,8 +48,8 @@ def test_a_load_killed_between_two_commits_ends_like_an_undisturbed_one(
     strategy: str, stop: int, own: SparkSession, tmp_path: Path
 ) -> None:
     lake, undisturbed = Lake(tmp_path / "dying", own), Lake(tmp_path / "whole", own)
-    for one in (lake, undisturbed):
-        one.load("items", FIRST, **merging(strategy))
+    for item in (lake, undisturbed):
+        item.load("items", FIRST, **merging(strategy))
     undisturbed.load("items", SECOND, **merging(strategy))
     staging = lake.stage("items", SECOND, **merging(strategy))
 
@@ -57,7 +57,7 @@ def test_a_load_killed_between_two_commits_ends_like_an_undisturbed_one(
     between = content(lake)
     again = lake.apply("items", staging)
 
-    assert [one.skipped for one in again] == [place < stop for place in range(len(again))]
+    assert [item.skipped for item in again] == [place < stop for place in range(len(again))]
     assert again[-1].table == "items"
     assert len(again) > stop
     assert between != content(undisturbed), "it died before the end"
@@ -72,13 +72,13 @@ def test_an_applied_load_is_skipped(own: SparkSession, tmp_path: Path) -> None:
 
     once, twice = lake.apply("items", staging), lake.apply("items", staging)
 
-    assert not any(one.skipped for one in once)
-    assert all(one.skipped for one in twice)
-    assert [(one.table, one.version_after) for one in once] == [
-        (one.table, one.version_after) for one in twice
+    assert not any(item.skipped for item in once)
+    assert all(item.skipped for item in twice)
+    assert [(item.table, item.version_after) for item in once] == [
+        (item.table, item.version_after) for item in twice
     ]
     # Nested tables that get no rows are cleared too, each by one commit, before the root.
-    assert [one.table for one in once] == ["items__tags", "items__parts__sizes", "items__parts", "items"]
+    assert [item.table for item in once] == ["items__tags", "items__parts__sizes", "items__parts", "items"]
 
 
 def test_the_last_of_several_rows_with_one_key_wins_with_only_its_own_children(

@@ -48,8 +48,8 @@ def test_a_stuck_package_is_listed_and_cleared(
     def told(*words: str) -> dict[str, Any]:
         done = CliRunner().invoke(app, ["pipeline", "quick", *words, *where, "--json"])
         assert done.exit_code == 0, done.exception
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
 
     info = told("info")
     assert (info["destination"], info["dataset_name"]) == ("delta", "demo")

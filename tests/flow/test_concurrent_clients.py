@@ -35,15 +35,15 @@ def clients(location: str, folder: Path) -> Counter[str]:
         )
         for number in range(CLIENTS)
     ]
-    for one in running:
-        assert one.stdin is not None
-        one.stdin.write("go\n")
-        one.stdin.flush()
-    told = [one.communicate() for one in running]
+    for item in running:
+        assert item.stdin is not None
+        item.stdin.write("go\n")
+        item.stdin.flush()
+    output = [item.communicate() for item in running]
     conflicts: Counter[str] = Counter()
-    for one, (said, errors) in zip(running, told, strict=True):
-        assert one.returncode == 0, errors[-4000:]
-        conflicts += Counter(json.loads(said.splitlines()[-1]))
+    for item, (options, errors) in zip(running, output, strict=True):
+        assert item.returncode == 0, errors[-4000:]
+        conflicts += Counter(json.loads(options.splitlines()[-1]))
     return conflicts
 
 

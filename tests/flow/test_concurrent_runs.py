@@ -70,8 +70,8 @@ def test_a_second_run_is_refused_until_the_first_ends_and_partial_packages_are_n
     facts = vars(caught.value)
     assert (facts["process"], facts["host"], facts["pipeline"]) == (first.pid, socket.gethostname(), "quick")
     assert 0 <= facts["age"] < 300
-    left = packages_of(location).with_status("new")
-    assert len(left) == 1
+    rest = packages_of(location).with_status("new")
+    assert len(rest) == 1
 
     info = make_pipeline(location, tmp_path, spark).run([{"id": 1}], table_name="items")
 

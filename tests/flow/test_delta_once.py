@@ -65,8 +65,8 @@ def test_a_table_refuses_an_aborted_load(lake: DeltaDataset) -> None:
         lake.append(2, load=mark(2))
     assert lake.ids() == [1, 7]
     assert len(lake.history()) == 3, "one commit, however often"
-    found = lake.tables.to_undo("items", mark(9, "other"), spark=lake.spark)
-    assert found is not None, "the commit that refuses a load changes no row of another one"
+    result = lake.tables.to_undo("items", mark(9, "other"), spark=lake.spark)
+    assert result is not None, "the commit that refuses a load changes no row of another one"
     assert lake.append(3, load=mark(3)).rows == 1
     assert lake.ids() == [1, 3, 7]
 
@@ -77,9 +77,9 @@ def test_a_commit_made_before_the_fence_is_undone_for_good(lake: DeltaDataset) -
     lake.append(2, load=mark(2))
     lake.tables.fence("items", mark(2), spark=lake.spark)
 
-    found = lake.tables.to_undo("items", mark(2), spark=lake.spark)
-    assert found is not None
-    lake.tables.undo(found, mark(2).load_id, spark=lake.spark)
+    result = lake.tables.to_undo("items", mark(2), spark=lake.spark)
+    assert result is not None
+    lake.tables.undo(result, mark(2).load_id, spark=lake.spark)
 
     with pytest.raises(CommitRolledBack):
         lake.append(2, load=mark(2))

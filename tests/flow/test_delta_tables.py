@@ -104,7 +104,9 @@ def test_table_hints_apply_from_the_first_row_and_after_a_replace(lake: Lake) ->
     )
     assert lake.operations() == ["CREATE TABLE", "WRITE", "WRITE"]
     assert lake.ids() == [3]
-    assert [(one.rows, one.version) for one in info.packages[0].tables if one.table == "items"] == [(1, 2)]
+    assert [(table.rows, table.version) for table in info.packages[0].tables if table.table == "items"] == [
+        (1, 2)
+    ]
 
 
 @pytest.mark.at_length
@@ -114,10 +116,10 @@ def test_the_load_that_creates_a_table_has_no_previous_version(lake: Lake) -> No
     commit = lake.pipeline().dataset()["_dlt_loads"].arrow().to_pylist()[0]
     client = lake.client()
     with client:
-        found = client.ledger().find_commit(schema_name="breadth", load_id=commit["load_id"])
+        result = client.ledger().find_commit(schema_name="breadth", load_id=commit["load_id"])
 
-    assert found is not None
-    assert found.tables["items"] == {"before": None, "after": 1, "rows": 1}
+    assert result is not None
+    assert result.tables["items"] == {"before": None, "after": 1, "rows": 1}
 
 
 @pytest.mark.at_length
@@ -137,14 +139,14 @@ def test_the_clustering_columns_of_a_table_may_change(lake: Lake) -> None:
 def test_table_properties_follow_the_settings_without_needless_commits(lake: Lake) -> None:
     lake.run([{"id": 1, "tags": ["x"]}])
     for hours in (48, 48, 72):
-        said = {"delta.deletedFileRetentionDuration": f"interval {hours} hours"}
-        lake.run([{"id": 2, "tags": ["x"]}], {"table_properties": said})
+        options = {"delta.deletedFileRetentionDuration": f"interval {hours} hours"}
+        lake.run([{"id": 2, "tags": ["x"]}], {"table_properties": options})
 
-    kept = [
+    remaining = [
         lake.detail(table)["properties"]["delta.deletedFileRetentionDuration"]
         for table in ("items", "items__tags")
     ]
-    assert kept == ["interval 72 hours"] * 2
+    assert remaining == ["interval 72 hours"] * 2
     assert lake.operations().count("SET TBLPROPERTIES") == 2
 
 
@@ -180,8 +182,8 @@ def test_failed_maintenance_is_reported_and_does_not_fail_the_run(
     with caplog.at_level(logging.WARNING, logger="penstock"):
         upkeep.run(["none"], "1.0", spark=lake.own)
 
-    told = [record.getMessage().split(":")[0] for record in caplog.records]
-    assert told == ["OPTIMIZE of none was left", "VACUUM of none was left"]
+    output = [record.getMessage().split(":")[0] for record in caplog.records]
+    assert output == ["OPTIMIZE of none was left", "VACUUM of none was left"]
 
 
 def test_tables_are_read_in_a_session_without_their_catalog(

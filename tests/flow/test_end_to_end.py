@@ -70,12 +70,12 @@ def test_children_point_to_their_parents_and_keep_their_order(
         row["_dlt_id"]: row["id"] for row in dataset["items"].spark().select("_dlt_id", "id").collect()
     }
     assert len(parents) == ROWS
-    found = {
+    result = {
         (parents[row["_dlt_parent_id"]], row["_dlt_list_idx"]): row["value"]
         for row in dataset["items__tags"].spark().collect()
     }
     expected = {(row["id"], index): tag for row in nested_rows(ROWS) for index, tag in enumerate(row["tags"])}
-    assert found == expected
+    assert result == expected
 
 
 @pytest.mark.every_mode
@@ -168,21 +168,21 @@ def test_python_types_are_preserved(spark: SparkSession, location: str, tmp_path
         "nan": "double",
         "text": "string",
     }
-    found = next(
+    result = next(
         r
         for r in frame.selectExpr(
             "*", "unix_micros(moment) AS micros", "date_format(day, 'yyyy-MM-dd') AS shown"
         ).collect()
         if r["flag"]
     )
-    assert found["micros"] == 1714979289123456
-    assert (found["shown"], found["amount"], bytes(found["raw"]), found["huge"]) == (
+    assert result["micros"] == 1714979289123456
+    assert (result["shown"], result["amount"], bytes(result["raw"]), result["huge"]) == (
         "2024-05-06",
         Decimal("12.345678901"),
         b"\x00\xff",
         Decimal(2**70),
     )
-    assert found["nan"] != found["nan"]
+    assert result["nan"] != result["nan"]
 
 
 @pytest.mark.at_length
@@ -197,9 +197,9 @@ def test_values_of_several_types_are_all_kept(compiled: SparkSession, location: 
     mixed = dataset["mixed"].spark().select("a", "a__v_text").collect()
     assert Counter(map(tuple, mixed)) == Counter([(1, None), (None, "s"), (None, None)])
     assert [row["value"] for row in dataset["mixed__a__b"].spark().collect()] == [1]
-    whole = dataset["whole"].spark()
-    assert columns(whole)["x"] == "bigint"
-    assert Counter((row["x"], row["x__v_text"]) for row in whole.collect()) == Counter(
+    complete = dataset["whole"].spark()
+    assert columns(complete)["x"] == "bigint"
+    assert Counter((row["x"], row["x__v_text"]) for row in complete.collect()) == Counter(
         [(1, None), (2, None), (None, "late text")]
     )
 
@@ -222,8 +222,8 @@ def test_lists_of_lists_nulls_and_odd_keys_are_loaded(
     second = next(row for row in dataset["odd_table"].spark().collect() if row["id"] == 2).asDict()
     assert second["we_ird_key"] == 5
     assert second["_empty"] == "blank"
-    kept = {name: value for name, value in second.items() if name.startswith("user_id")}
-    assert sorted(kept.values()) == [7, 8], "two keys that meet in one name are both kept"
+    remaining = {name: value for name, value in second.items() if name.startswith("user_id")}
+    assert sorted(remaining.values()) == [7, 8], "two keys that meet in one name are both kept"
     assert second["_dlt_id"] == "mine", "an id that comes with the data is the row's id, as in dlt"
 
 
@@ -284,6 +284,6 @@ def test_the_error_for_an_unknown_destination_lists_the_known_ones(tmp_path: Pat
 def test_an_unsupported_strategy_is_refused_before_anything_runs(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    said = {"disposition": "merge", "strategy": "cdc"}
+    options = {"disposition": "merge", "strategy": "cdc"}
     with pytest.raises(UsageError, match="does not support 'cdc'"):
-        make_pipeline(location, tmp_path, spark).run([{"id": 1}], table_name="t", write_disposition=said)
+        make_pipeline(location, tmp_path, spark).run([{"id": 1}], table_name="t", write_disposition=options)

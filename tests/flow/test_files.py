@@ -45,7 +45,7 @@ def told(pipeline: penstock.Pipeline) -> Any:
 def read_counts(pipeline: penstock.Pipeline) -> dict[str, Any]:
     """Return the metrics of files of each resource in the last extraction."""
     info = told(pipeline).last_extract_info
-    return {name: found for report in info.packages for name, found in report.metrics.items()}
+    return {name: result for report in info.packages for name, result in report.metrics.items()}
 
 
 @pytest.mark.every_mode
@@ -65,14 +65,14 @@ def test_new_files_are_read_once_and_changed_ones_again(
         return pipeline
 
     first = run()
-    assert rows_of(first, "orders", "id", "name") == [(str(one), "007") for one in range(len(ODD_NAMES))]
+    assert rows_of(first, "orders", "id", "name") == [(str(item), "007") for item in range(len(ODD_NAMES))]
     assert told(run()).last_load_info is None, "there is nothing to load, not even a state"
     assert first.dataset().row_counts()["orders"] == len(ODD_NAMES)
     (raw / "day=0" / "plain.csv").write_text("id,name\n0,changed\n")
     (raw / "day=0" / "new.csv").write_text("id,name\n50,new\n")
     third = run()
     assert rows_of(third, "orders", "id", "name") == sorted(
-        [*((str(one), "007") for one in range(len(ODD_NAMES))), ("0", "changed"), ("50", "new")]
+        [*((str(item), "007") for item in range(len(ODD_NAMES))), ("0", "changed"), ("50", "new")]
     )
 
 
@@ -103,9 +103,9 @@ def test_files_with_different_columns_are_loaded_and_bad_lines_quarantined(
         (f"{raw}/a.csv", 1),
         (f"{raw}/a.csv", 4),
     ]
-    aside = rows_of(pipeline, "_dlt_quarantine", "item", "raw", "reason", "table_name")
-    assert [row[:2] for row in aside] == [(2, "3"), (3, "4,b,c")]
-    assert all(row[2].endswith(f"{raw}/a.csv") and row[3] == "orders" for row in aside)
+    quarantined = rows_of(pipeline, "_dlt_quarantine", "item", "raw", "reason", "table_name")
+    assert [row[:2] for row in quarantined] == [(2, "3"), (3, "4,b,c")]
+    assert all(row[2].endswith(f"{raw}/a.csv") and row[3] == "orders" for row in quarantined)
     assert "- orders: 2 quarantined" in str(told(pipeline).last_extract_info)
 
 
@@ -133,22 +133,22 @@ def test_lines_of_json_are_read_by_the_rules_of_rows(
 
     pipeline.run(files(str(raw), file_glob="*.jsonl", name="orders"))
 
-    found = {row["id"]: row for row in pipeline.dataset()["orders"].spark().collect()}
-    assert found[3]["text"] == f"{tag}no tag"
-    assert found[4]["text"] == f"{tag}no tag"
-    assert (int(found[2]["big"]), int(found[9]["big"])) == (2**70, -(2**70))
-    assert found[2]["text"] == f"no number: {2**80}, or"
-    assert found[9]["exact"] == 2**63 - 1
+    result = {row["id"]: row for row in pipeline.dataset()["orders"].spark().collect()}
+    assert result[3]["text"] == f"{tag}no tag"
+    assert result[4]["text"] == f"{tag}no tag"
+    assert (int(result[2]["big"]), int(result[9]["big"])) == (2**70, -(2**70))
+    assert result[2]["text"] == f"no number: {2**80}, or"
+    assert result[9]["exact"] == 2**63 - 1
     assert pipeline.dataset().row_counts()["orders__tags"] == 2
-    aside = rows_of(pipeline, "_dlt_quarantine", "item", "raw", "reason")
-    assert [(row[0], row[1][:8]) for row in aside if row[2].endswith("a.jsonl")] == [
+    quarantined = rows_of(pipeline, "_dlt_quarantine", "item", "raw", "reason")
+    assert [(row[0], row[1][:8]) for row in quarantined if row[2].endswith("a.jsonl")] == [
         (11, '{"id": 8'),
         (7, "no json"),
         (8, '{"id": 7'),
         (9, "[1, 2]"),
     ]
-    whole = pipeline.dataset().row_counts()
-    assert whole["orders"] + whole["_dlt_quarantine"] == 11
+    complete = pipeline.dataset().row_counts()
+    assert complete["orders"] + complete["_dlt_quarantine"] == 11
 
 
 @pytest.mark.at_length
@@ -175,15 +175,15 @@ def test_only_the_bad_part_of_a_long_line_or_of_binary_data_is_quarantined(
         ]
     )
 
-    found = {row["id"]: row for row in pipeline.dataset()["lines"].spark().collect()}
-    assert set(found) == {1, 2}
-    assert found[1]["digits"] == long["digits"]
-    assert [int(found[2][name]) for name in ("least", "most", "fits")] == [*list(wide.values())[1:]]
+    result = {row["id"]: row for row in pipeline.dataset()["lines"].spark().collect()}
+    assert set(result) == {1, 2}
+    assert result[1]["digits"] == long["digits"]
+    assert [int(result[2][name]) for name in ("least", "most", "fits")] == [*list(wide.values())[1:]]
     assert rows_of(pipeline, "orders", "id", "name") == [("1", "ä"), ("4", "b"), ("5", "c")]
     assert rows_of(pipeline, "bare", "_c0", "_c1") == [("1", "a"), ("2", "b")]
-    aside = rows_of(pipeline, "_dlt_quarantine", "table_name", "item", "reason")
-    assert [(row[0], row[1]) for row in aside] == [("lines", 2), ("orders", 1), ("orders", 2)]
-    assert "U+FFFD" in aside[2][2]
+    quarantined = rows_of(pipeline, "_dlt_quarantine", "table_name", "item", "reason")
+    assert [(row[0], row[1]) for row in quarantined] == [("lines", 2), ("orders", 1), ("orders", 2)]
+    assert "U+FFFD" in quarantined[2][2]
 
 
 @pytest.mark.at_length
@@ -214,9 +214,9 @@ def test_parquet_files_with_different_types_are_all_loaded(
         key=repr,
     )
     moments = pipeline.dataset()["orders"].spark().where("id > 4").orderBy("id")
-    found = moments.selectExpr("unix_micros(at)", "unix_micros(utc)", "unix_micros(old)").collect()
+    result = moments.selectExpr("unix_micros(at)", "unix_micros(utc)", "unix_micros(old)").collect()
     micros = 1_794_895_200_123_456
-    assert [*map(tuple, found)] == [(micros, micros, None), (None, None, micros)]
+    assert [*map(tuple, result)] == [(micros, micros, None), (None, None, micros)]
     (raw / "bad.parquet").write_text("no parquet")
     with step_raises(FileNotReadable) as failed:
         pipeline.run(files(str(raw), file_glob="*.parquet", name="orders"))
@@ -355,7 +355,7 @@ def write_mixed(raw: Path, numbers: range) -> None:
         if number % 4 == 3:
             (folder / f"{number}.jsonl").write_text(f'{{"id": {number}, "tags": ["a"]}}\n')
         else:
-            extra = [f"extra_{one}" for one in range(number % 4)]
+            extra = [f"extra_{item}" for item in range(number % 4)]
             lines = [",".join(["id", *extra]), ",".join([str(number), *extra])]
             (folder / f"{number}.csv").write_text("\n".join(lines) + "\n")
 
@@ -376,8 +376,8 @@ def killed_and_taken_up(
 
     def run() -> tuple[list[int], dict[str, Any]]:
         pipeline = space["run"](location, str(raw), str(tmp_path), "", spark, int(per_job))
-        found = pipeline.dataset()
-        ids = [int(row[0]) for name in ("orders", "lines") for row in found[name].select("id").fetchall()]
+        result = pipeline.dataset()
+        ids = [int(row[0]) for name in ("orders", "lines") for row in result[name].select("id").fetchall()]
         return sorted(ids), read_counts(pipeline)
 
     run()

@@ -81,19 +81,19 @@ def test_flat_frames_are_loaded_from_the_files_that_extract_wrote(
     written = package.store.names("data")
     ids = set(expected_ids(package))
     pipeline.load()
-    found = pipeline.dataset()["seen"].spark()
+    result = pipeline.dataset()["seen"].spark()
 
     assert written == ["extracted"]
     assert (info.packages[0].bytes_out, info.packages[0].row_counts) == (0, {"seen": 110})
-    assert columns(found.drop("_dlt_load_id", "_dlt_id")) == {
+    assert columns(result.drop("_dlt_load_id", "_dlt_id")) == {
         "key_no": "bigint",
         "at__x": "bigint",
         "ok": "boolean",
     }
-    rows = {row["key_no"]: row["at__x"] for row in found.collect()}
+    rows = {row["key_no"]: row["at__x"] for row in result.collect()}
     assert rows == {key: key * 2 if key < 80 else -1 for key in range(100)}
     assert len(ids) == 110
-    assert len({row["_dlt_id"] for row in found.select("_dlt_id").collect()} & ids) == 100
+    assert len({row["_dlt_id"] for row in result.select("_dlt_id").collect()} & ids) == 100
 
 
 @pytest.mark.handful
@@ -139,8 +139,8 @@ def test_a_resource_creates_frames_with_the_session_it_receives(
     pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run(numbers())
 
-    found = pipeline.dataset()["numbers"].spark().collect()
-    assert sorted(row["id"] for row in found) == [0, 1, 2, 3, 4, 7]
+    result = pipeline.dataset()["numbers"].spark().collect()
+    assert sorted(row["id"] for row in result) == [0, 1, 2, 3, 4, 7]
     assert spark not in lent
     assert lent[0] is not lent[1]
     assert spark.conf.get("spark.sql.session.timeZone") == before
@@ -167,11 +167,11 @@ def test_children_of_a_dataframe_point_to_their_parents(
     dataset = pipeline.dataset()
     parents = {row["_dlt_id"]: row["id"] for row in dataset["t"].spark().collect()}
     assert len(parents) == 50
-    found = {
+    result = {
         (parents[row["_dlt_parent_id"]], row["_dlt_list_idx"], row["value"])
         for row in dataset["t__numbers"].spark().collect()
     }
-    assert found == {(id_, index, id_ + index) for id_ in range(50) for index in range(2)}
+    assert result == {(id_, index, id_ + index) for id_ in range(50) for index in range(2)}
 
 
 @pytest.mark.every_mode
@@ -207,11 +207,11 @@ def test_timestamps_of_a_dataframe_do_not_shift(spark: SparkSession, location: s
 
     pipeline.run(frame, table_name="t")
 
-    found = pipeline.dataset()["t"].spark()
-    assert {name: columns(found)[name] for name in ("at", "wall", "old")} == dict.fromkeys(
+    result = pipeline.dataset()["t"].spark()
+    assert {name: columns(result)[name] for name in ("at", "wall", "old")} == dict.fromkeys(
         ("at", "wall", "old"), "timestamp"
     )
-    micros = found.select(*(F.unix_micros(name) for name in ("at", "wall", "old"))).collect()[0]
+    micros = result.select(*(F.unix_micros(name) for name in ("at", "wall", "old"))).collect()[0]
     old = datetime(1883, 11, 18, 12, tzinfo=UTC)
     assert tuple(micros) == (1714979289123456, 1714979289123456, round(old.timestamp()) * 1_000_000)
 
@@ -223,9 +223,9 @@ def test_a_job_refuses_a_session_of_another_time_zone(
     pipeline.extract(spark.sql("SELECT TIMESTAMP_NTZ '2024-05-06 07:08:09' AS wall"), table_name="t")
     (load_id,) = pipeline.normalize().loads_ids
     (job,) = (
-        one
-        for one in pipeline.get_load_package_info(load_id).jobs["new_jobs"]
-        if one.job_file_info.table_name == "t"
+        item
+        for item in pipeline.get_load_package_info(load_id).jobs["new_jobs"]
+        if item.job_file_info.table_name == "t"
     )
 
     with pytest.raises(UsageError, match="America/New_York"):
@@ -419,10 +419,10 @@ def test_a_driver_that_cannot_write_files_sends_rows_through_the_session(
         "items__tags": 2 * ROWS + 1,
         "items__parts": ROWS,
     }
-    found = pipeline.dataset()["items"].spark()
-    assert sorted(row["id"] for row in found.collect()) == list(range(ROWS + 1))
-    assert found.where("at IS NOT NULL").select(F.unix_micros("at")).collect()[0][0] == 1714953600000000
-    assert found.select("_dlt_id").distinct().count() == ROWS + 1
+    result = pipeline.dataset()["items"].spark()
+    assert sorted(row["id"] for row in result.collect()) == list(range(ROWS + 1))
+    assert result.where("at IS NOT NULL").select(F.unix_micros("at")).collect()[0][0] == 1714953600000000
+    assert result.select("_dlt_id").distinct().count() == ROWS + 1
     package = packages_of(location).package(info.loads_ids[0])
     names = [name for folder in package.store.names("data/extracted")
              for name in package.store.names(f"data/extracted/{folder}")]  # fmt: skip
@@ -440,10 +440,10 @@ def test_nested_values_of_frames_are_kept_nested_where_the_setting_says_so(
     pipeline.run(first, table_name="things", nested="keep")
     pipeline.run(later, table_name="things")
 
-    found = pipeline.dataset()["things"].spark().orderBy("id").collect()
+    result = pipeline.dataset()["things"].spark().orderBy("id").collect()
     assert pipeline.dataset().row_counts() == {"things": 2}
-    assert [row["o"].asDict() for row in found] == [
+    assert [row["o"].asDict() for row in result] == [
         {"Ab": 1, "l": [1.5], "new": None},
         {"Ab": 2, "l": [2.5], "new": "n"},
     ]
-    assert found[0]["l"][0].asDict() == {"x": 1}
+    assert result[0]["l"][0].asDict() == {"x": 1}

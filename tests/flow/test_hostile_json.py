@@ -49,25 +49,25 @@ def plain(frame: DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def same(found: Any, expected: Any) -> bool:
+def same(result: Any, expected: Any) -> bool:
     if expected == NAN:
-        return isinstance(found, float) and math.isnan(found)
+        return isinstance(result, float) and math.isnan(result)
     if isinstance(expected, dict):
-        return bool(json.loads(found) == expected)
+        return bool(json.loads(result) == expected)
     if isinstance(expected, Decimal):
-        return isinstance(found, Decimal) and found == expected
-    return type(found) is type(expected) and repr(found) == repr(expected)
+        return isinstance(result, Decimal) and result == expected
+    return type(result) is type(expected) and repr(result) == repr(expected)
 
 
-def differing(found: dict[str, Any], expected: dict[str, Any]) -> Any:
+def differing(result: dict[str, Any], expected: dict[str, Any]) -> Any:
     """Return None if the columns with values are the expected ones, else the difference."""
-    left = dict(found)
+    rest = dict(result)
     for pattern, value in expected.items():
-        hits = [name for name in left if fnmatch.fnmatchcase(name, pattern) and same(left[name], value)]
+        hits = [name for name in rest if fnmatch.fnmatchcase(name, pattern) and same(rest[name], value)]
         if len(hits) != 1:
-            return str(found)[:500], str(expected)[:500]
-        del left[hits[0]]
-    return left or None
+            return str(result)[:500], str(expected)[:500]
+        del rest[hits[0]]
+    return rest or None
 
 
 def test_every_value_of_hostile_rows_is_loaded(spark: SparkSession, location: str, tmp_path: Path) -> None:
@@ -81,12 +81,12 @@ def test_every_value_of_hostile_rows_is_loaded(spark: SparkSession, location: st
     wrong: list[Any] = []
     for number, case in enumerate(ALL):
         for nth, expected in enumerate(case.expected):
-            found = {
+            result = {
                 name.removeprefix(f"k{number}"): value
                 for name, value in root[number, nth].items()
                 if name not in (*SYSTEM, "case", "nth")
             }
-            if (why := differing(found, expected)) is not None:
+            if (why := differing(result, expected)) is not None:
                 wrong.append((case.name, why))
         for suffix, expected_rows in case.children.items():
             table = f"odd__k{number}{suffix.removeprefix('__') and suffix}"
@@ -98,8 +98,8 @@ def test_every_value_of_hostile_rows_is_loaded(spark: SparkSession, location: st
                 wrong.append((case.name, table, found_rows, expected_rows))
     assert wrong == []
     assert len(root) == len(ids) == sum(len(case.values) for case in ALL)
-    aside = dataset["_dlt_quarantine"].spark().collect()
-    assert sorted(row["reason"] for row in aside) == sorted(reason for _, reason in PUT_ASIDE.values())
+    quarantined = dataset["_dlt_quarantine"].spark().collect()
+    assert sorted(row["reason"] for row in quarantined) == sorted(reason for _, reason in PUT_ASIDE.values())
     assert f"of odd {len(PUT_ASIDE)} could not be written" in str(info)
 
 
@@ -120,11 +120,11 @@ def test_rows_of_unusual_shapes_are_loaded(spark: SparkSession, location: str, t
 
     dataset = pipeline.dataset()
     (renamed,) = (name for name in dataset["shapes"].spark().columns if name.startswith("_dlt_load_id_"))
-    found = [
+    result = [
         {name: value for name, value in row.items() if name not in SYSTEM}
         for row in plain(dataset["shapes"].spark())
     ]
-    assert sorted(map(str, found)) == sorted(
+    assert sorted(map(str, result)) == sorted(
         map(
             str,
             [
@@ -160,6 +160,6 @@ def test_lines_that_are_not_json_are_quarantined(spark: SparkSession, location: 
 
     dataset = pipeline.dataset()
     assert sorted(row["a"] for row in plain(dataset["lines"].spark())) == [1, 2]
-    aside = dataset["_dlt_quarantine"].spark().selectExpr("CAST(raw AS BINARY) AS raw").collect()
-    assert sorted(bytes(row["raw"]) for row in aside) == sorted(NO_JSON.values())
+    quarantined = dataset["_dlt_quarantine"].spark().selectExpr("CAST(raw AS BINARY) AS raw").collect()
+    assert sorted(bytes(row["raw"]) for row in quarantined) == sorted(NO_JSON.values())
     assert info is not None

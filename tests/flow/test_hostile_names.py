@@ -40,10 +40,10 @@ def hostile(request: pytest.FixtureRequest) -> Hostile:
 
 def rows_of(pipeline: penstock.Pipeline, table: str) -> list[dict[str, Any]]:
     """Return the rows of a table, without system columns and nulls."""
-    found = pipeline.dataset()[table].spark().collect()
+    result = pipeline.dataset()[table].spark().collect()
     return [
         {name: value for name, value in row.asDict().items() if value is not None and name not in OWN}
-        for row in found
+        for row in result
     ]
 
 
@@ -59,8 +59,8 @@ def named(pipeline: penstock.Pipeline, naming: str) -> Schema | None:
 def canary(spark: SparkSession) -> str:
     """Return the JVM property that a drawn text sets if it is executed as SQL."""
     asked = F.call_function("java_method", F.lit("java.lang.System"), F.lit("getProperty"), F.lit(CANARY))
-    found: str = spark.range(1).select(asked).collect()[0][0]
-    return found
+    result: str = spark.range(1).select(asked).collect()[0][0]
+    return result
 
 
 def leaves(value: Any) -> Iterable[Any]:
@@ -91,30 +91,30 @@ def columns_arrive(hostile: Hostile, pipeline: penstock.Pipeline, naming: str, k
 
     pipeline.run(rows, table_name="wide", schema=named(pipeline, naming))
 
-    found = {row.pop("n"): row for row in rows_of(pipeline, "wide")}
+    result = {row.pop("n"): row for row in rows_of(pipeline, "wide")}
     for row in rows:
         number = row.pop("n")
-        assert Counter(map(str, found[number].values())) == Counter(map(str, leaves(row)))
-    columns = Counter(name for row in found.values() for name in row)
+        assert Counter(map(str, result[number].values())) == Counter(map(str, leaves(row)))
+    columns = Counter(name for row in result.values() for name in row)
     assert os.environ["PATH"] not in "".join(columns)
     lists = [name for name in pipeline.dataset().tables if name.startswith("wide") and name != "wide"]
     elements = [row["value"] for name in lists for row in rows_of(pipeline, name)]
     assert sorted(elements) == sorted(rows[0][names[-1]])
     name = max(columns)
-    some = pipeline.dataset()["wide"].where(name, "in", [row[name] for row in found.values() if name in row])
+    some = pipeline.dataset()["wide"].where(name, "in", [row[name] for row in result.values() if name in row])
     assert len(some.select(name).order_by(name).fetchall()) == columns[name]
 
 
 def dispositions_hold(hostile: Hostile, pipeline: penstock.Pipeline, naming: str, keys: int) -> None:
     """Check that a merge distinguishes keys of any text, under a column of any name."""
     key, values = hostile.texts(2), hostile.texts(2 * keys)
-    first = {one: hostile.text() for one in values[: keys + keys // 2]}
+    first = {item: hostile.text() for item in values[: keys + keys // 2]}
     second = {
-        one: first[one] if one in first and hostile.chance(0.5) else f"{hostile.text()}!"
-        for one in values[keys:]
+        item: first[item] if item in first and hostile.chance(0.5) else f"{hostile.text()}!"
+        for item in values[keys:]
     }
     for load in (first, second):
-        rows = [{key[0]: one, key[1]: value} for one, value in load.items()]
+        rows = [{key[0]: item, key[1]: value} for item, value in load.items()]
         pipeline.run(
             [
                 penstock.resource(rows, name=name, primary_key=key[0], write_disposition=disposition)
@@ -126,10 +126,12 @@ def dispositions_hold(hostile: Hostile, pipeline: penstock.Pipeline, naming: str
     column, other = columns_of_keys(pipeline, key)
 
     def loaded(table: str, *, active: bool = False) -> Counter[tuple[str, str]]:
-        found = rows_of(pipeline, table)
-        return Counter((row[column], row[other]) for row in found if not active or "_dlt_valid_to" not in row)
+        result = rows_of(pipeline, table)
+        return Counter(
+            (row[column], row[other]) for row in result if not active or "_dlt_valid_to" not in row
+        )
 
-    changed = {one: value for one, value in second.items() if first.get(one) != value}
+    changed = {item: value for item, value in second.items() if first.get(item) != value}
     assert loaded("appended") == Counter([*first.items(), *second.items()])
     assert loaded("replaced") == Counter(second.items())
     assert loaded("deleted_inserted") == Counter((first | second).items())
@@ -159,12 +161,12 @@ def tables_arrive(pipeline: penstock.Pipeline, naming: str, names: list[str]) ->
     tables = [
         name for name in dataset.tables if name not in ("_dlt_loads", "_dlt_version", "_dlt_pipeline_state")
     ]
-    found = [(table, row["n"], row["t"]) for table in tables for row in rows_of(pipeline, table)]
-    assert sorted((number, name) for _, number, name in found) == [
+    result = [(table, row["n"], row["t"]) for table in tables for row in rows_of(pipeline, table)]
+    assert sorted((number, name) for _, number, name in result) == [
         (-1, "later"),
         *((row["n"], row["t"]) for row in rows),
     ]
-    assert len({(table, name) for table, _, name in found}) == len(names) + 1
+    assert len({(table, name) for table, _, name in result}) == len(names) + 1
     assert len(dataset.load_ids()) == 2
 
 

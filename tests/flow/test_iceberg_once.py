@@ -35,11 +35,11 @@ def dying(tables: IcebergTables, at: str) -> IcebergTables:
 
 def at_step(tables: IcebergTables, wanted: str, act: Callable[[], Any]) -> IcebergTables:
     """Call back before a step is made for the first time."""
-    told: list[str] = []
+    output: list[str] = []
 
     def tell(step: str, table: str) -> None:
-        if step == wanted and not told:
-            told.append(step)
+        if step == wanted and not output:
+            output.append(step)
             act()
 
     return with_step_callback(tables, tell)
@@ -47,12 +47,12 @@ def at_step(tables: IcebergTables, wanted: str, act: Callable[[], Any]) -> Icebe
 
 @pytest.fixture
 def lake(location: str, spark: SparkSession) -> Iterator[IcebergDataset]:
-    with open_iceberg_dataset(location, spark) as found:
-        yield found
+    with open_iceberg_dataset(location, spark) as result:
+        yield result
 
 
 def commits_of(lake: IcebergDataset, sequence: int) -> int:
-    return sum(is_commit_of(one.summary, mark(sequence)) for one in lake.lineage().main_snapshots)
+    return sum(is_commit_of(snapshot.summary, mark(sequence)) for snapshot in lake.lineage().main_snapshots)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def commits_of(lake: IcebergDataset, sequence: int) -> int:
         ("fast_forward", True),
         ("write", False),
         *(
-            pytest.param(*one, marks=pytest.mark.at_length)
-            for one in (("branch", True), ("branch", False), ("write", True), ("fast_forward", False))
+            pytest.param(*item, marks=pytest.mark.at_length)
+            for item in (("branch", True), ("branch", False), ("write", True), ("fast_forward", False))
         ),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_process_killed_at_any_step_leads_to_one_commit(
     again = lake.append(1, 2, load=mark(2))
     once_more = lake.append(1, 2, load=mark(2))
 
-    assert [one.load_id for one in before] == (["" if is_new else mark(1).load_id])
+    assert [item.load_id for item in before] == (["" if is_new else mark(1).load_id])
     assert (again.rows, again.skipped, once_more.skipped) == (2, False, True)
     assert once_more.version_after == again.version_after
     assert lake.ids() == ([1, 2] if is_new else [1, 2, 9])
@@ -90,11 +90,11 @@ def test_two_attempts_of_one_load_make_one_commit(lake: IcebergDataset) -> None:
     for sequence, step in enumerate(("branch", "write", "fast_forward"), start=2):
         done: list[AppliedJob] = []
         other = partial(lake.append, 1, load=mark(sequence))
-        slow = at_step(lake.tables, step, lambda found=done, act=other: found.append(act()))  # type: ignore[misc]
+        slow = at_step(lake.tables, step, lambda result=done, act=other: result.append(act()))  # type: ignore[misc]
 
         late = lake.append(1, load=mark(sequence), tables=slow)
 
-        assert [one.version_after for one in done] == [late.version_after]
+        assert [item.version_after for item in done] == [late.version_after]
         assert commits_of(lake, sequence) == 1
     assert lake.ids() == [1, 1, 1, 9]
 
@@ -118,11 +118,11 @@ def test_a_commit_of_another_writer_is_kept(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     foreign = at_step(lake.tables, "fast_forward", lambda: lake.append(5, load=mark(7, "other")))
 
-    found = lake.append(1, load=mark(2), tables=foreign)
+    result = lake.append(1, load=mark(2), tables=foreign)
 
-    assert not found.skipped
+    assert not result.skipped
     assert lake.ids() == [1, 5, 9]
-    assert [one.load_id for one in lake.lineage().commits()] == ["shop-2", "other-7", "shop-1"]
+    assert [commit.load_id for commit in lake.lineage().commits()] == ["shop-2", "other-7", "shop-1"]
 
 
 @pytest.mark.at_length
@@ -134,7 +134,7 @@ def test_load_marks_and_the_previous_version_survive_an_expiry_of_snapshots(lake
     lake.expire_all()
 
     assert lake.append(1, load=mark(2)).skipped
-    assert [one.load_id for one in lake.lineage().commits()] == ["other-7", "shop-2", "shop-1"]
+    assert [commit.load_id for commit in lake.lineage().commits()] == ["other-7", "shop-2", "shop-1"]
     held = lake.tables.read("items", done.version_before, spark=lake.spark)
     assert [row["id"] for row in held.collect()] == [9]
 
@@ -152,14 +152,14 @@ def test_a_load_is_rolled_back_once_and_not_applied_again(lake: IcebergDataset) 
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
 
-    found = lake.tables.to_undo("items", mark(2), spark=lake.spark)
+    result = lake.tables.to_undo("items", mark(2), spark=lake.spark)
     for _ in range(2):
         lake.tables.undo(done, mark(2).load_id, spark=lake.spark)
 
-    assert found == done
+    assert result == done
     assert lake.ids() == [9]
     assert lake.tables.to_undo("items", mark(2), spark=lake.spark) is None
-    assert [(one.load_id, one.undoes) for one in lake.lineage().commits()] == [
+    assert [(commit.load_id, commit.undoes) for commit in lake.lineage().commits()] == [
         (None, "shop-2"),
         ("shop-1", None),
     ]
@@ -177,7 +177,7 @@ def test_a_table_refuses_an_aborted_load(lake: IcebergDataset, step: str) -> Non
     lake.tables.fence("items", mark(2), spark=lake.spark)
     lake.tables.fence("absent", mark(2), spark=lake.spark)
 
-    assert [(one.load_id, one.undoes) for one in lake.lineage().commits()] == [
+    assert [(commit.load_id, commit.undoes) for commit in lake.lineage().commits()] == [
         (None, mark(2).load_id),
         (mark(1).load_id, None),
     ]
@@ -212,9 +212,9 @@ def test_an_unfinished_rollback_is_never_published(lake: IcebergDataset, step: s
         )
         lake.spark.sql(back)
 
-    found = lake.tables.to_undo("items", mark(2), spark=lake.spark)
-    assert found is not None
-    lake.tables.undo(found, mark(2).load_id, spark=lake.spark)
+    result = lake.tables.to_undo("items", mark(2), spark=lake.spark)
+    assert result is not None
+    lake.tables.undo(result, mark(2).load_id, spark=lake.spark)
 
     assert lake.tables.to_undo("items", mark(2), spark=lake.spark) is None
     with pytest.raises(DestinationTerminalException, match="rolled back"):
@@ -237,16 +237,16 @@ def test_a_commit_made_during_a_rollback_is_kept(lake: IcebergDataset) -> None:
 def test_a_load_in_doubt_raises_and_readers_see_the_last_complete_version(lake: IcebergDataset) -> None:
     lake.append(9, load=mark(1))
     done = lake.append(1, load=mark(2))
-    for one in (5, 6, 7):
-        lake.append(one, load=mark(one, "other"))
+    for item in (5, 6, 7):
+        lake.append(item, load=mark(item, "other"))
     lake.expire_all()
 
     with pytest.raises(DestinationTerminalException, match="does not show whether"):
         lake.append(1, load=mark(2))
     with pytest.raises(DestinationTerminalException, match="does not show whether"):
         lake.tables.to_undo("items", mark(2), spark=lake.spark)
-    told = [one.load_id for one in lake.lineage().commits()]
-    assert told[told.index("shop-2") :] == ["shop-2", "shop-1"]
+    output = [commit.load_id for commit in lake.lineage().commits()]
+    assert output[output.index("shop-2") :] == ["shop-2", "shop-1"]
     assert lake.ids() == [1, 5, 6, 7, 9]
     held = lake.tables.read("items", done.version_before, spark=lake.spark)
     assert [row["id"] for row in held.collect()] == [9]
@@ -260,8 +260,8 @@ def test_an_attempt_after_all_snapshots_expired_changes_nothing(lake: IcebergDat
     lake.spark.sql(
         lake.tables.addressing.expire_branch_statement("items", branch_name(mark(2)), done.version_after)
     )
-    for one in (5, 6, 7):
-        lake.append(one, load=mark(one, "other"))
+    for item in (5, 6, 7):
+        lake.append(item, load=mark(item, "other"))
     lake.expire_all()
 
     with pytest.raises(DestinationTerminalException, match="does not show whether"):

@@ -48,12 +48,14 @@ class Lake:
     def metadata(self) -> dict[str, Any]:
         folder = Path(self.location) / "demo" / "items" / "metadata"
         newest = (folder / "version-hint.text").read_text().strip()
-        found: dict[str, Any] = json.loads((folder / f"v{newest}.metadata.json").read_text())
-        return found
+        result: dict[str, Any] = json.loads((folder / f"v{newest}.metadata.json").read_text())
+        return result
 
     def columns(self) -> dict[str, tuple[int, str]]:
         metadata = self.metadata()
-        schema = next(one for one in metadata["schemas"] if one["schema-id"] == metadata["current-schema-id"])
+        schema = next(
+            item for item in metadata["schemas"] if item["schema-id"] == metadata["current-schema-id"]
+        )
         return {field["name"]: (field["id"], field["type"]) for field in schema["fields"]}
 
     def ids(self) -> list[Any]:
@@ -102,9 +104,9 @@ def test_column_types_are_widened_and_structs_get_new_fields(location: str, spar
         large = own.sql("SELECT 1099511627776L AS n, named_struct('x', 2L, 'y', 'b') AS at")
         tables.append(items(64), large, mark(2), spark=own)
 
-        found = tables.read("items", spark=own).orderBy("n").collect()
-        assert [tuple(row["at"]) for row in found] == [(1, None), (2, "b")]
-        assert [row["n"] for row in found] == [1, 1099511627776]
+        result = tables.read("items", spark=own).orderBy("n").collect()
+        assert [tuple(row["at"]) for row in result] == [(1, None), (2, "b")]
+        assert [row["n"] for row in result] == [1, 1099511627776]
 
 
 @pytest.mark.at_length
@@ -116,7 +118,7 @@ def test_a_merge_writes_delete_files_or_rewrites_data_files(lake: Lake) -> None:
 
     assert summary["added-position-delete-files"] == "1"
     assert "added-position-delete-files" not in lake.metadata()["snapshots"][-1]["summary"]
-    assert [one.rows for one in info.packages[0].tables if one.table == "items"] == [2]
+    assert [table.rows for table in info.packages[0].tables if table.table == "items"] == [2]
     rows = lake.pipeline().dataset()["items"].arrow().to_pylist()
     assert sorted((row["id"], row["n"]) for row in rows) == [(1, "a"), (2, "B"), (3, "C")]
 
@@ -129,15 +131,15 @@ def test_maintenance_keeps_the_compacted_table_and_its_last_load(lake: Lake) -> 
         "table_properties": {"write.metadata.previous-versions-max": 3},
     }
 
-    for one in range(6):
-        lake.run([{"id": one}], tidy)
+    for item in range(6):
+        lake.run([{"id": item}], tidy)
 
-    found = lake.metadata()
-    heads = {name: ref["snapshot-id"] for name, ref in found["refs"].items()}
+    result = lake.metadata()
+    heads = {name: ref["snapshot-id"] for name, ref in result["refs"].items()}
     (last,) = heads.keys() - {"main"}
     assert last.endswith("_6")
-    assert {one["snapshot-id"] for one in found["snapshots"]} == set(heads.values())
-    (now,) = (one for one in found["snapshots"] if one["snapshot-id"] == heads["main"])
+    assert {item["snapshot-id"] for item in result["snapshots"]} == set(heads.values())
+    (now,) = (item for item in result["snapshots"] if item["snapshot-id"] == heads["main"])
     # Iceberg compacts five files or more.
     assert now["summary"]["total-data-files"] == "2"
     assert lake.ids() == [0, 1, 2, 3, 4, 5]
@@ -177,15 +179,15 @@ def test_reading_an_expired_version_is_an_error(lake: Lake, location: str, spark
 @pytest.fixture
 def lakehouse(location: str, spark: SparkSession) -> Iterator[str]:
     """A catalog that the session has."""
-    said = {
+    options = {
         "spark.sql.catalog.lakehouse": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.lakehouse.type": "hadoop",
         "spark.sql.catalog.lakehouse.warehouse": f"{location}/named",
     }
-    for key, value in said.items():
+    for key, value in options.items():
         spark.conf.set(key, value)
     yield "lakehouse"
-    for key in said:
+    for key in options:
         spark.conf.unset(key)
 
 
@@ -195,10 +197,10 @@ def test_a_catalog_of_the_session_is_used_by_its_name(
 ) -> None:
     before = dict(spark.conf.getAll)
 
-    for one in range(2):
-        lake.run([{"id": one}], {"catalog": lakehouse})
-    found = [row["id"] for row in spark.table("lakehouse.demo.items").collect()]
+    for item in range(2):
+        lake.run([{"id": item}], {"catalog": lakehouse})
+    result = [row["id"] for row in spark.table("lakehouse.demo.items").collect()]
     read = lake.pipeline({"catalog": lakehouse}).dataset()["items"].arrow().to_pylist()
 
-    assert sorted(found) == sorted(row["id"] for row in read) == [0, 1]
+    assert sorted(result) == sorted(row["id"] for row in read) == [0, 1]
     assert dict(spark.conf.getAll) == before

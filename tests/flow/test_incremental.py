@@ -75,8 +75,8 @@ def test_rows_of_a_dataframe_without_a_cursor_value_follow_the_setting(
 
     pipeline.run(resource)
 
-    found = sorted(row["id"] for row in pipeline.dataset()["rows"].spark().select("id").collect())
-    assert found == ([1, 2, 3] if missing == "include" else [1, 3])
+    result = sorted(row["id"] for row in pipeline.dataset()["rows"].spark().select("id").collect())
+    assert result == ([1, 2, 3] if missing == "include" else [1, 3])
 
 
 @pytest.mark.every_mode

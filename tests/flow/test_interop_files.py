@@ -25,8 +25,8 @@ def make(location: str, tmp_path: Path, spark: SparkSession) -> penstock.Pipelin
     )
 
 
-def seen_ids(told: dict[str, Any]) -> list[int]:
-    return sorted(row["id"] for row in told["tables"]["items"])
+def seen_ids(output: dict[str, Any]) -> list[int]:
+    return sorted(row["id"] for row in output["tables"]["items"])
 
 
 def ids(pipeline: penstock.Pipeline) -> list[int]:
@@ -53,34 +53,34 @@ def test_penstock_continues_files_of_dlt_and_each_replaces_those_of_the_other(
 
     seen: list[Any] = []
     dlt_continues(location, tmp_path / "dlt", files="parquet")
-    ours = make(location, tmp_path, spark)
-    assert ids(ours) == [100, 101], "before anything of ours is there"
+    actual = make(location, tmp_path, spark)
+    assert ids(actual) == [100, 101], "before anything of ours is there"
 
-    info = ours.run(items(1, 2))
-    told = dlt_continues(location, tmp_path / "dlt elsewhere", files="parquet")
+    info = actual.run(items(1, 2))
+    output = dlt_continues(location, tmp_path / "dlt elsewhere", files="parquet")
     assert info.packages[0].sequence == 1
-    assert seen_ids(told["before"]) == [1, 2, 100, 101]
-    assert told["before"]["told"] == ["by penstock"]
-    assert ids(ours) == [1, 2, 100, 100, 101, 101]
+    assert seen_ids(output["before"]) == [1, 2, 100, 101]
+    assert output["before"]["told"] == ["by penstock"]
+    assert ids(actual) == [1, 2, 100, 100, 101, 101]
 
-    ours.run(items(3), write_disposition="replace")
-    assert ids(ours) == [3]
+    actual.run(items(3), write_disposition="replace")
+    assert ids(actual) == [3]
     assert seen == ["by dlt", None], "a replace begins with a new state"
     again = dlt_continues(
         location, tmp_path / "dlt again", rows=[{"id": 9}], files="parquet", write_disposition="replace"
     )
     assert (seen_ids(again["before"]), seen_ids(again["after"])) == ([3], [9])
-    assert ids(ours) == [9]
-    ours.run(items(10), write_disposition="append")
-    assert ids(ours) == [9, 10]
+    assert ids(actual) == [9]
+    actual.run(items(10), write_disposition="append")
+    assert ids(actual) == [9, 10]
 
 
-@pytest.mark.parametrize("said", ["jsonl", "csv"])
+@pytest.mark.parametrize("options", ["jsonl", "csv"])
 @pytest.mark.at_length
-def test_json_lines_of_dlt_are_read(said: str, spark: SparkSession, location: str, tmp_path: Path) -> None:
-    dlt_continues(location, tmp_path / "dlt", files=said)
-    ours = make(location, tmp_path, spark)
+def test_json_lines_of_dlt_are_read(options: str, spark: SparkSession, location: str, tmp_path: Path) -> None:
+    dlt_continues(location, tmp_path / "dlt", files=options)
+    actual = make(location, tmp_path, spark)
 
-    found = ours.dataset()["items"].order_by("id").select("id", "name", "seller__city").fetchall()
+    result = actual.dataset()["items"].order_by("id").select("id", "name", "seller__city").fetchall()
 
-    assert found == [(100, "dlt 100", "x"), (101, "dlt 101", "x")]
+    assert result == [(100, "dlt 100", "x"), (101, "dlt 101", "x")]

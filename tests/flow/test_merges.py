@@ -33,9 +33,9 @@ FEW = (19, 97, 254)
 
 def loaded(pipeline: penstock.Pipeline, histories: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Load all histories as resources of one pipeline; return their tables."""
-    for number in range(max(len(one["loads"]) for one in histories)):
-        pipeline.run([resource(one, number) for one in histories if number < len(one["loads"])])
-    return content(pipeline, [one["name"] for one in histories])
+    for number in range(max(len(item["loads"]) for item in histories)):
+        pipeline.run([resource(item, number) for item in histories if number < len(item["loads"])])
+    return content(pipeline, [item["name"] for item in histories])
 
 
 def resource(one: dict[str, Any], number: int) -> Any:
@@ -53,17 +53,17 @@ def resource(one: dict[str, Any], number: int) -> Any:
 def content(pipeline: penstock.Pipeline, roots: list[str]) -> dict[str, dict[str, Any]]:
     """Read all tables of all roots in one query: they are small and many."""
     dataset = pipeline.dataset()
-    found: dict[str, dict[str, list[Any]]] = {root: {} for root in roots}
+    result: dict[str, dict[str, list[Any]]] = {root: {} for root in roots}
     frames = []
     for table in dataset.tables:
         root = table.partition("__")[0]
-        if root in found:
-            found[root][table] = []
+        if root in result:
+            result[root][table] = []
             row = F.to_json(F.struct("*"), AS_TEXT)
             frames.append(dataset[table].spark().select(F.lit(table).alias("table"), row.alias("row")))
     for table, row in reduce(lambda one, other: one.union(other), frames).collect():
-        found[table.partition("__")[0]][table].append(json.loads(row))
-    return {root: documents(tables, root) for root, tables in found.items()}
+        result[table.partition("__")[0]][table].append(json.loads(row))
+    return {root: documents(tables, root) for root, tables in result.items()}
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_merge_histories_end_as_with_dlt(
 ) -> None:
     histories = [history(seed) for seed in seeds]
 
-    found = loaded(make_pipeline(location, tmp_path, spark), histories)
+    result = loaded(make_pipeline(location, tmp_path, spark), histories)
 
-    named = compare(histories, found, vector("merges.json"))
+    named = compare(histories, result, vector("merges.json"))
 
     assert named == {"h19": [ORPHANS], "h97": [NESTED], "h254": [REFUSED]}
 
@@ -87,11 +87,11 @@ def test_merge_histories_end_as_with_dlt_on_iceberg(
 ) -> None:
     histories = [history(seed) for seed in RECORDED[:3]]
 
-    found = loaded(
+    result = loaded(
         make_pipeline(location, tmp_path, spark, destination=penstock.destinations.iceberg), histories
     )
 
-    compare(histories, found, vector("merges.json"))
+    compare(histories, result, vector("merges.json"))
 
 
 @needs_dlt
@@ -106,24 +106,24 @@ def test_many_merge_histories_end_as_with_dlt(
     pipeline = make_pipeline(location, tmp_path, spark, destination=getattr(penstock.destinations, lake))
     named = compare(histories, loaded(pipeline, histories), asked(seeds))
 
-    counted = Counter(trait for one in histories for trait in (one["kind"], *one["traits"]))
-    loads = sum(len(one["loads"]) for one in histories)
+    counted = Counter(trait for item in histories for trait in (item["kind"], *item["traits"]))
+    loads = sum(len(item["loads"]) for item in histories)
     kinds = dict(sorted(counted.items()))
     print(f"{lake}: {len(seeds)} histories to seed {seeds[-1]}, {loads} loads: {kinds}")  # noqa: T201 - the figures
     print(f"{len(named)} with a difference: {named}")  # noqa: T201 - the figures
 
 
 def compare(
-    histories: list[dict[str, Any]], found: dict[str, dict[str, Any]], theirs: dict[str, Any]
+    histories: list[dict[str, Any]], result: dict[str, dict[str, Any]], expected: dict[str, Any]
 ) -> dict[str, list[str]]:
     """Fail on a difference without a name; return the named differences."""
     named: dict[str, list[str]] = {}
     wrong: dict[str, Any] = {}
-    for one in histories:
-        mine, other, names = settled(one, found[one["name"]], theirs[one["name"][1:]])
-        if mine != other or found[one["name"]]["orphans"]:
-            wrong[one["name"]] = {"kind": one["kind"], "ours": mine, "theirs": other}
+    for item in histories:
+        actual, other, names = settled(item, result[item["name"]], expected[item["name"][1:]])
+        if actual != other or result[item["name"]]["orphans"]:
+            wrong[item["name"]] = {"kind": item["kind"], "ours": actual, "theirs": other}
         if names:
-            named[one["name"]] = names
+            named[item["name"]] = names
     assert not wrong, json.dumps(wrong, indent=1)
     return named

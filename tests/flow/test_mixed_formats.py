@@ -44,15 +44,15 @@ def state(pipeline: penstock.Pipeline) -> dict[str, list[int]]:
     dataset = pipeline.dataset()
     columns = dict.fromkeys(TABLES, "id") | {f"{table}__tags": "value" for table in TABLES}
     text = " UNION ALL ".join(f"SELECT '{table}', {column} FROM {table}" for table, column in columns.items())
-    found: dict[str, list[int]] = {table: [] for table in columns}
+    result: dict[str, list[int]] = {table: [] for table in columns}
     for table, number in sorted(dataset(text).fetchall()):
-        found[table].append(number)
-    return found
+        result[table].append(number)
+    return result
 
 
 def after(*numbers: int) -> dict[str, list[int]]:
     roots = {"plain": [numbers[-1]], "merged": list(numbers), "frozen": list(numbers)}
-    return roots | {f"{table}__tags": found for table, found in roots.items()}
+    return roots | {f"{table}__tags": result for table, result in roots.items()}
 
 
 @pytest.mark.every_mode

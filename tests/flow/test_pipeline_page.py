@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def made(location: str, tmp_path: Path, spark: SparkSession, **said: Any) -> penstock.Pipeline:
+def made(location: str, tmp_path: Path, spark: SparkSession, **options: Any) -> penstock.Pipeline:
     return penstock.pipeline(
         "quick",
         pipelines_dir=tmp_path / "pipelines",
         destination=penstock.destinations.delta(bucket_url=location),
         dataset_name="demo",
         spark=spark,
-        **said,
+        **options,
     )
 
 
@@ -90,8 +90,8 @@ def test_a_machine_that_does_not_restore_continues_from_its_local_state(
         make_pipeline(location, tmp_path / "one", spark).run(counted())
     make_pipeline(location, tmp_path / "other", spark).run(counted())
 
-    found = sorted(make_pipeline(location, tmp_path / "one", spark).dataset()["counted"].df()["n"])
-    assert found == [1, 1, 2], "another machine knows of nothing"
+    result = sorted(make_pipeline(location, tmp_path / "one", spark).dataset()["counted"].df()["n"])
+    assert result == [1, 1, 2], "another machine knows of nothing"
 
 
 @pytest.mark.at_length

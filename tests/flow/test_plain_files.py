@@ -56,10 +56,10 @@ class Files:
             spark=self._spark,
         )
 
-    def run(self, rows: list[dict[str, Any]], **said: Any) -> penstock.Pipeline:
-        made = self.pipeline()
-        made.run(rows, table_name="items", **said)
-        return made
+    def run(self, rows: list[dict[str, Any]], **options: Any) -> penstock.Pipeline:
+        created = self.pipeline()
+        created.run(rows, table_name="items", **options)
+        return created
 
     def names(self, table: str = "items") -> list[str]:
         folder = Path(self.location) / "demo"
@@ -74,8 +74,8 @@ def files(location: str, tmp_path: Path, spark: SparkSession) -> Files:
     return Files(location, tmp_path, spark)
 
 
-def ids(pipeline: penstock.Pipeline, table: str = "items", **said: Any) -> list[int]:
-    return sorted(row[0] for row in pipeline.dataset(**said)[table].select("id").fetchall())
+def ids(pipeline: penstock.Pipeline, table: str = "items", **options: Any) -> list[int]:
+    return sorted(row[0] for row in pipeline.dataset(**options)[table].select("id").fetchall())
 
 
 def test_files_have_the_names_of_the_layout_and_any_reader_reads_them(files: Files) -> None:
@@ -85,9 +85,9 @@ def test_files_have_the_names_of_the_layout_and_any_reader_reads_them(files: Fil
     (name,) = files.names()
     assert name.startswith(f"items/{load_id}.")
     assert name.endswith(".parquet")
-    found = pq.read_table(files.path(name))
-    assert sorted(found["id"].to_pylist()) == [1, 2]
-    assert set(found["_dlt_load_id"].to_pylist()) == {load_id}
+    result = pq.read_table(files.path(name))
+    assert sorted(result["id"].to_pylist()) == [1, 2]
+    assert set(result["_dlt_load_id"].to_pylist()) == {load_id}
     assert len(files.names("items__tags")) == 1
     assert not list((files.path("_dlt_files/items") / "lists").glob("*")), "nothing is left under way"
 
@@ -113,14 +113,14 @@ def test_a_layout_may_have_dates_and_custom_placeholders(files: Files) -> None:
     assert ids(flat) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("said", ["parquet", "jsonl", "csv"])
-def test_values_round_trip_through_every_format(files: Files, said: str) -> None:
-    pipeline = files.run(VALUES, loader_file_format=said)
+@pytest.mark.parametrize("options", ["parquet", "jsonl", "csv"])
+def test_values_round_trip_through_every_format(files: Files, options: str) -> None:
+    pipeline = files.run(VALUES, loader_file_format=options)
     # A new column that older files lack.
     pipeline.run([{"id": 3, "late": "x"}], table_name="items")
 
     (first, *_) = files.names()
-    assert first.endswith("parquet" if said == "parquet" else f"{said}.gz")
+    assert first.endswith("parquet" if options == "parquet" else f"{options}.gz")
     rows = pipeline.dataset()["items"].order_by("id").arrow().to_pylist()
     assert [row["late"] for row in rows] == [None, None, "x"]
     assert {name: rows[0][name] for name in VALUES[0]} == VALUES[0]
@@ -139,14 +139,14 @@ def test_json_lines_and_csv_files_are_readable_by_other_tools(files: Files) -> N
     assert row["price"] == "12.340000000"
     assert row["at"] == "1850-01-02T03:04:05.678901Z"
     assert (row["raw"], row["day"], row["text"]) == ("AP8=", "2024-02-29", VALUES[0]["text"])
-    (told,) = csv.DictReader(io.StringIO(files.path(commas).read_bytes().decode(), newline=""))
-    assert (told["text"], told["price"], told["raw"]) == (VALUES[0]["text"], "12.340000000", "AP8=")
+    (output,) = csv.DictReader(io.StringIO(files.path(commas).read_bytes().decode(), newline=""))
+    assert (output["text"], output["price"], output["raw"]) == (VALUES[0]["text"], "12.340000000", "AP8=")
 
 
 @pytest.mark.at_length
 def test_a_table_may_change_its_format(files: Files) -> None:
-    for number, said in enumerate(["parquet", "csv", "jsonl"]):
-        files.pipeline(loader_file_format=said).run([{"id": number}], table_name="items")
+    for number, options in enumerate(["parquet", "csv", "jsonl"]):
+        files.pipeline(loader_file_format=options).run([{"id": number}], table_name="items")
 
     assert ids(files.pipeline()) == [0, 1, 2]
     (packed,) = (name for name in files.names() if name.endswith("csv.gz"))

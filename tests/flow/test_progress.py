@@ -33,8 +33,8 @@ class Watching(RecordingCollector):
         super().__init__()
         self.seen: list[SparkStage] = []
 
-    def stages(self, found: Sequence[SparkStage]) -> None:
-        self.seen += found
+    def stages(self, result: Sequence[SparkStage]) -> None:
+        self.seen += result
 
 
 @pytest.mark.at_length
@@ -42,20 +42,20 @@ class Watching(RecordingCollector):
 def test_every_step_reports_its_rows_and_the_state_of_its_tables(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline, told = make_pipeline(location, tmp_path, spark), Watching()
-    pipeline.collector = told
+    pipeline, output = make_pipeline(location, tmp_path, spark), Watching()
+    pipeline.collector = output
 
     info = pipeline.run(nested_rows(500), table_name="items")
 
-    assert [step.split()[0] for step in told.steps] == ["extract", "normalize", "load"]
-    assert told.counts["Tables"] == told.totals["Tables"] == 3
-    assert told.counts["Jobs"] == told.totals["Jobs"] == 3
+    assert [step.split()[0] for step in output.steps] == ["extract", "normalize", "load"]
+    assert output.counts["Tables"] == output.totals["Tables"] == 3
+    assert output.counts["Jobs"] == output.totals["Jobs"] == 3
     # Rows of the resource, of the normalized table and of the loaded one.
-    assert told.counts["items"] == 3 * 500
-    assert told.counts["items__tags"] == 2 * 1000
-    assert told.states["items"][-1] == "done"
-    assert "shape" in told.states["items"]
-    assert told.sizes["items"] == {table.table: table.bytes for table in info.packages[0].tables}["items"]
+    assert output.counts["items"] == 3 * 500
+    assert output.counts["items__tags"] == 2 * 1000
+    assert output.states["items"][-1] == "done"
+    assert "shape" in output.states["items"]
+    assert output.sizes["items"] == {table.table: table.bytes for table in info.packages[0].tables}["items"]
     assert pipeline.last_trace is not None
     jobs = {step.step: step.spark_jobs for step in pipeline.last_trace.steps}
     if MODE == "connect":
@@ -72,8 +72,8 @@ def test_every_step_reports_its_rows_and_the_state_of_its_tables(
 def test_a_long_job_of_a_frame_reports_its_stages_and_its_rows(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    pipeline, told = make_pipeline(location, tmp_path, spark), Watching()
-    pipeline.collector = told
+    pipeline, output = make_pipeline(location, tmp_path, spark), Watching()
+    pipeline.collector = output
 
     def slow(batches: Any) -> Any:
         for batch in batches:
@@ -84,7 +84,7 @@ def test_a_long_job_of_a_frame_reports_its_stages_and_its_rows(
 
     pipeline.run(frame, table_name="numbers")
 
-    assert any(stage.tasks >= 4 and stage.done < stage.tasks for stage in told.seen)
+    assert any(stage.tasks >= 4 and stage.done < stage.tasks for stage in output.seen)
     assert pipeline.last_trace is not None
     if MODE != "connect":
         extracted = pipeline.last_trace.last_pipeline_step_trace("extract")

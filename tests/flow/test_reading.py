@@ -41,10 +41,10 @@ ALL = " UNION ALL ".join(f"SELECT '{name}', {column} FROM {name}" for name, colu
 
 def state(dataset: Dataset) -> dict[str, list[int]]:
     """Return the loads that have rows in each table."""
-    found: dict[str, list[int]] = {name: [] for name in COLUMNS}
+    result: dict[str, list[int]] = {name: [] for name in COLUMNS}
     for name, number in dataset(ALL).fetchall():
-        found[name].append(number)
-    return {name: sorted(numbers) for name, numbers in found.items()}
+        result[name].append(number)
+    return {name: sorted(numbers) for name, numbers in result.items()}
 
 
 def after(*numbers: int) -> dict[str, list[int]]:
@@ -145,9 +145,9 @@ def test_a_reader_never_sees_a_mixed_state_while_loads_go_on(
     reader.join()
 
     assert errors == []
-    whole = [after(*range(number + 1)) for number in range(LOADS)]
-    assert [pair for pair in seen if pair[0] != pair[1] or pair[0] not in whole] == []
-    assert {0, LOADS - 1} <= {whole.index(pair[0]) for pair in seen}, "it saw loads come"
+    complete = [after(*range(number + 1)) for number in range(LOADS)]
+    assert [pair for pair in seen if pair[0] != pair[1] or pair[0] not in complete] == []
+    assert {0, LOADS - 1} <= {complete.index(pair[0]) for pair in seen}, "it saw loads come"
 
 
 @pytest.mark.every_mode
@@ -260,10 +260,10 @@ def test_readers_see_the_data_of_a_load_through_maintenance_and_an_expired_versi
     for name in names:
         own.sql(f"VACUUM {name} RETAIN 0 HOURS")
 
-    with pytest.raises(TableVersionGone) as gone:
+    with pytest.raises(TableVersionGone) as removed:
         pipeline.dataset()["items"].fetchall()
-    assert list(vars(gone.value)["tables"]) == ["items"]
-    assert "consistent=False" in gone.value.hint
+    assert list(vars(removed.value)["tables"]) == ["items"]
+    assert "consistent=False" in removed.value.hint
     assert state(pipeline.dataset(consistent=False))["items"] == [2] * 4
     pipeline.run()
     assert state(pipeline.dataset()) == after(0, 1, 2)

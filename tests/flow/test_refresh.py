@@ -37,14 +37,14 @@ class Shop:
         make: Callable[..., Destination] = getattr(penstock.destinations, kind)
         self.lake, self._folder, self.spark = make(bucket_url=location), folder, spark
 
-    def pipeline(self, destination: Destination | None = None, **said: Any) -> penstock.Pipeline:
+    def pipeline(self, destination: Destination | None = None, **options: Any) -> penstock.Pipeline:
         return penstock.pipeline(
             "shop",
             pipelines_dir=self._folder / "pipelines",
             destination=destination or self.lake,
             dataset_name="demo",
             spark=self.spark,
-            **said,
+            **options,
         )
 
     def begin(self) -> None:
@@ -94,12 +94,12 @@ def shop(request: pytest.FixtureRequest, location: str, tmp_path: Path, spark: S
 
 def after(mode: TRefreshMode) -> tuple[list[dict[str, Any]], Shown]:
     """The data of the second run, and the expected content after it."""
-    found: dict[TRefreshMode, tuple[list[dict[str, Any]], Shown]] = {
+    result: dict[TRefreshMode, tuple[list[dict[str, Any]], Shown]] = {
         "drop_sources": (NEW, {"orders": ["a7"]}),
         "drop_resources": (NEW, {"orders": ["a7"], "buyers": [3]}),
         "drop_data": (ROWS, {"orders": [9], "orders__tags": [], "buyers": [3]}),
     }
-    return found[mode]
+    return result[mode]
 
 
 @each(("delta", "drop_sources"), ("iceberg", "drop_resources"), ("filesystem", "drop_data"))
@@ -180,7 +180,7 @@ def test_refreshed_merge_tables_start_from_scratch(
     kind: str, strategy: str, location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     shop = Shop(kind, location, tmp_path, spark)
-    said: dict[str, Any] = {
+    options: dict[str, Any] = {
         "write_disposition": {"disposition": "merge", "strategy": strategy},
         "primary_key": "id",
     }
@@ -190,8 +190,8 @@ def test_refreshed_merge_tables_start_from_scratch(
 
     modes: tuple[TRefreshMode, ...] = ("drop_resources", "drop_data")
     for mode in modes:
-        shop.pipeline().run(penstock.resource(rows, name="orders", **said))
-        shop.pipeline().run(penstock.resource(again, name="orders", **said), refresh=mode)
+        shop.pipeline().run(penstock.resource(rows, name="orders", **options))
+        shop.pipeline().run(penstock.resource(again, name="orders", **options), refresh=mode)
         assert shop.shown()["orders"] == [2] * expected, mode
         assert shop.shown()["orders__tags"] == ([3, 4] if strategy == "scd2" else [4]), mode
 

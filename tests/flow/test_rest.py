@@ -54,27 +54,27 @@ def shop(api: Api, *, spread: bool, rate_limit: str | None = None) -> Any:
 
 def tables_of(pipeline: penstock.Pipeline) -> dict[str, list[Any]]:
     """Return all rows of all tables, without the columns that differ from load to load."""
-    found = {}
+    result = {}
     for table in sorted(pipeline.dataset().row_counts()):
         frame = pipeline.dataset()[table].spark()
-        kept = sorted(name for name in frame.columns if not name.startswith("_dlt"))
-        found[table] = sorted(map(str, frame.select(*kept).collect()))
-    return found
+        remaining = sorted(name for name in frame.columns if not name.startswith("_dlt"))
+        result[table] = sorted(map(str, frame.select(*remaining).collect()))
+    return result
 
 
 @pytest.mark.every_mode
 def test_executors_read_the_same_children_and_pages_as_the_driver(
     api: Api, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    whole = make_pipeline(f"{location}/whole", tmp_path / "whole", spark)
-    whole.run(shop(api, spread=False))
+    complete = make_pipeline(f"{location}/whole", tmp_path / "whole", spark)
+    complete.run(shop(api, spread=False))
     asked = sorted(api.paths)
     api.seen.clear()
 
     spread = make_pipeline(f"{location}/spread", tmp_path / "spread", spark)
     spread.run(shop(api, spread=True))
 
-    assert tables_of(spread) == tables_of(whole)
+    assert tables_of(spread) == tables_of(complete)
     assert spread.dataset().row_counts()["posts"] == 84
     # One request more: the first page of rows is requested for their number.
     assert sorted(api.paths) == sorted([*asked, "/offset?offset=0&limit=7"])

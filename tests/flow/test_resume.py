@@ -45,15 +45,15 @@ penstock.pipeline("quick", pipelines_dir=sys.argv[2], destination=lake, dataset_
 def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    left = packages_of(location).package(create_load_id())
+    rest = packages_of(location).package(create_load_id())
     (old,) = flows_of([{"id": 1}, {"id": 2}], table_name="items")
-    done = extract(old, left, schema_name="quick", naming=naming_convention(), state={})
-    left.mark_extracted(done.extracted.to_dict())
+    done = extract(old, rest, schema_name="quick", naming=naming_convention(), state={})
+    rest.mark_extracted(done.extracted.to_dict())
 
     info = make_pipeline(location, tmp_path, spark).run([{"id": 3}], table_name="items")
 
     assert [package.sequence for package in info.packages] == [1, 2]
-    assert info.loads_ids[0] == left.load_id
+    assert info.loads_ids[0] == rest.load_id
     rows = make_pipeline(location, tmp_path, spark).dataset()["items"].fetchall()
     assert sorted(row[0] for row in rows) == [1, 2, 3]
 
@@ -116,8 +116,8 @@ def test_missing_files_are_reported_before_a_table_changes_and_their_load_can_be
     pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.extract(spark.range(30).repartition(3), table_name="items")
     pipeline.normalize()
-    gone = next(Path(location).glob("demo/_dlt_pkg/**/data/**/*.parquet"))
-    gone.unlink()
+    removed = next(Path(location).glob("demo/_dlt_pkg/**/data/**/*.parquet"))
+    removed.unlink()
 
     with pytest.raises(PipelineStepFailed, match="it has 2 data files, but 3 were written") as failed:
         pipeline.load()

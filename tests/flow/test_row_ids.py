@@ -68,9 +68,9 @@ def test_rows_without_a_key_are_quarantined(spark: SparkSession, tmp_path: Path)
     tables = tables_of(orders, spark, tmp_path)
 
     assert {row["id"] for row in tables["orders"].collect()} == {1, 2}
-    aside = tables["_dlt_quarantine"].collect()
-    assert {row["raw"] for row in aside} == {'{"name":"no key"}', '{"Id":null,"name":"null"}'}
-    assert {row["rule"] for row in aside} == {"primary_key: discard_row"}
+    quarantined = tables["_dlt_quarantine"].collect()
+    assert {row["raw"] for row in quarantined} == {'{"name":"no key"}', '{"Id":null,"name":"null"}'}
+    assert {row["rule"] for row in quarantined} == {"primary_key: discard_row"}
 
 
 def test_ids_of_scd2_rows_come_from_all_their_values(spark: SparkSession, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FEW: Final = few(SEED)
 OTHERS: Final = [("delta", name) for name in scenarios() if name not in FEW]
 ICEBERG: Final = [("iceberg", name) for name in scenarios()]
-AS_BEFORE: Final = [name for name, one in DIFFERENT.items() if one.names == (WAITING,)]
+AS_BEFORE: Final = [name for name, item in DIFFERENT.items() if item.names == (WAITING,)]
 
 
 class SparkLake:
@@ -51,10 +51,10 @@ class SparkLake:
         )
 
     def content(self, dataset: str) -> dict[str, Any]:
-        with self.pipeline(dataset).dataset() as found:
-            names = [name for name in found.tables if not name.startswith("_dlt")]
-            tables = {name: [plain(row) for row in found[name].arrow().to_pylist()] for name in names}
-            return {"loads": len(found.load_ids()), "tables": tables}
+        with self.pipeline(dataset).dataset() as result:
+            names = [name for name in result.tables if not name.startswith("_dlt")]
+            tables = {name: [plain(row) for row in result[name].arrow().to_pylist()] for name in names}
+            return {"loads": len(result.load_ids()), "tables": tables}
 
     def spoil(self, dataset: str, table: str) -> None:
         self._put(dataset, table, "STRUCT<a: INT>", [((7,), 7, "by", "hand")])
@@ -67,8 +67,8 @@ class SparkLake:
         assert dataset == DATASET
         columns = f"id {kind}, price BIGINT, _dlt_load_id STRING, _dlt_id STRING"
         if self._lake == "delta":
-            made = self._other.createDataFrame(rows, columns)
-            overwrite = made.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+            created = self._other.createDataFrame(rows, columns)
+            overwrite = created.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
             overwrite.save(f"{self._location}/{dataset}/{table}")
             return
         with open_iceberg_dataset(self._location, self._spark) as below:
@@ -79,9 +79,9 @@ class SparkLake:
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row as the recorded answers have it: timestamps as texts in UTC."""
-    moments = {key: one for key, one in row.items() if isinstance(one, datetime)}
-    aware = {key: one if one.tzinfo else one.replace(tzinfo=UTC) for key, one in moments.items()}
-    return {**row, **{key: one.astimezone(UTC).isoformat() for key, one in aware.items()}}
+    moments = {key: item for key, item in row.items() if isinstance(item, datetime)}
+    aware = {key: moment if moment.tzinfo else moment.replace(tzinfo=UTC) for key, moment in moments.items()}
+    return {**row, **{key: item.astimezone(UTC).isoformat() for key, item in aware.items()}}
 
 
 def outcome(name: str, lake: SparkLake) -> dict[str, Any]:

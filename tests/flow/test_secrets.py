@@ -98,8 +98,8 @@ def test_planted_secrets_are_in_no_log_no_error_no_package_file_and_no_event_log
     shown = done.stdout + done.stderr
     assert b"all runs are over" in done.stdout, shown.decode()
     for name in ("broken", "torn"):
-        told = f"the run of {name} failed: .* failed in extract[^:]*: {name} raised ConnectionError"
-        assert re.search(told, done.stdout.decode()), shown.decode()
+        output = f"the run of {name} failed: .* failed in extract[^:]*: {name} raised ConnectionError"
+        assert re.search(output, done.stdout.decode()), shown.decode()
     places = {"shown": shown} | {
         str(path.relative_to(tmp_path)): path.read_bytes()
         for folder in ("lake", "pipelines", "events", "home")
@@ -108,7 +108,7 @@ def test_planted_secrets_are_in_no_log_no_error_no_package_file_and_no_event_log
     }
     assert any(name.startswith("events/") for name in places)
     assert any("_dlt_pkg" in name for name in places)
-    found = [
+    result = [
         (name, secret) for name, text in places.items() for secret in CANARIES if secret.encode() in text
     ]
-    assert found == []
+    assert result == []

@@ -62,18 +62,18 @@ def test_values_of_unexpected_types_in_late_rows_are_found_and_loaded(
         "items__tags__list": 1,
     }
     assert pipeline.last_trace is not None
-    told = pipeline.last_trace.last_normalize_info
-    assert told is not None
-    assert told.row_counts == counts
-    assert "new table items__name: value text" in str(told)
+    output = pipeline.last_trace.last_normalize_info
+    assert output is not None
+    assert output.row_counts == counts
+    assert "new table items__name: value text" in str(output)
     late = dataset["items"].spark().where("id IS NULL OR id = -1").collect()
-    found = Counter(
+    result = Counter(
         (name, str(row[name]))
         for row in late
         for name in ("id__v_text", "id__v_double", "at__v_text", "new__deep")
         if row[name] is not None
     )
-    assert found == Counter(
+    assert result == Counter(
         [
             ("id__v_text", "late text"),
             ("id__v_double", "2.5"),
@@ -121,16 +121,16 @@ def test_refused_rows_are_quarantined_and_counted(spark: SparkSession, location:
     dataset = pipeline.dataset()
     assert sorted(map(str, (row["id"] for row in dataset["things"].spark().collect()))) == ["1", "2", "None"]
     assert pipeline.last_trace is not None
-    told = str(pipeline.last_trace)
-    assert "1 row of things left out: there is no column new, such as 'x'" in told
-    assert "1 value of things left out: text does not fit id, such as 'no number'" in told
-    (aside,) = dataset["_dlt_quarantine"].spark().collect()
-    assert (aside["table_name"], aside["path"], aside["rule"]) == (
+    output = str(pipeline.last_trace)
+    assert "1 row of things left out: there is no column new, such as 'x'" in output
+    assert "1 value of things left out: text does not fit id, such as 'no number'" in output
+    (quarantined,) = dataset["_dlt_quarantine"].spark().collect()
+    assert (quarantined["table_name"], quarantined["path"], quarantined["rule"]) == (
         "things",
         '["new"]',
         "columns: discard_row",
     )
-    assert (aside["raw"], aside["reason"]) == ('{"id":3,"new":"x"}', "there is no column new")
+    assert (quarantined["raw"], quarantined["reason"]) == ('{"id":3,"new":"x"}', "there is no column new")
 
 
 def test_a_frozen_contract_stops_the_run_and_names_the_value(
@@ -184,8 +184,8 @@ def test_refused_nested_rows_are_quarantined_with_their_own_json(
     dataset = pipeline.dataset()
     assert {row["sku"] for row in dataset["things__items"].spark().collect()} == {"a", "b"}
     assert {row["id"] for row in dataset["things"].spark().collect()} == {1, 2, 3}
-    aside = {row["table_name"]: row for row in dataset["_dlt_quarantine"].spark().collect()}
-    nested, table = aside["things__items"], aside["things__more"]
+    quarantined = {row["table_name"]: row for row in dataset["_dlt_quarantine"].spark().collect()}
+    nested, table = quarantined["things__items"], quarantined["things__more"]
     assert (nested["raw"], nested["item"]) == ('{"sku":"c","new":1.5}', 1)
     assert (nested["path"], nested["rule"]) == ('["items",0,"new"]', "columns: discard_row")
     assert (table["raw"], table["rule"]) == ('[{"x":1},{"x":2}]', "tables: discard_row")
@@ -206,8 +206,8 @@ def test_refused_rows_of_frames_are_quarantined_too(
 
     dataset = pipeline.dataset()
     assert {row["id"] for row in dataset["things"].spark().collect()} == {1, 2}
-    (aside,) = dataset["_dlt_quarantine"].spark().collect()
-    assert (aside["raw"], aside["reason"]) == ('{"id":3,"new":"x"}', "there is no column new")
+    (quarantined,) = dataset["_dlt_quarantine"].spark().collect()
+    assert (quarantined["raw"], quarantined["reason"]) == ('{"id":3,"new":"x"}', "there is no column new")
     assert pipeline.last_trace is not None
     assert "1 row of things left out: there is no column new" in str(pipeline.last_trace)
 
@@ -248,12 +248,12 @@ def test_late_refusals_in_a_large_table_are_counted_and_quarantined(
         schema_contract={"columns": "discard_row"},
     )
 
-    kept = {"things": 1 + LATE, "things__l": 1 + LATE, "_dlt_quarantine": len(late)}
-    assert pipeline.dataset().row_counts() == kept
+    remaining = {"things": 1 + LATE, "things__l": 1 + LATE, "_dlt_quarantine": len(late)}
+    assert pipeline.dataset().row_counts() == remaining
     assert pipeline.last_trace is not None
-    told = pipeline.last_trace.last_normalize_info
-    assert told is not None
-    assert [(one.column, one.count) for one in told.rejects] == [("new", len(late))]
+    output = pipeline.last_trace.last_normalize_info
+    assert output is not None
+    assert [(reject.column, reject.count) for reject in output.rejects] == [("new", len(late))]
 
 
 @pytest.mark.at_length

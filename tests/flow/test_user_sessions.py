@@ -114,13 +114,13 @@ def test_a_session_without_delta_writes_plain_files_and_the_error_names_what_is_
     tmp_path: Path,
 ) -> None:
     command = [sys.executable, "-c", WITHOUT_EXTENSION, str(tmp_path / "lake")]
-    told = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+    output = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
 
-    assert "the Spark session is not configured for delta tables" in told.stdout, told.stderr
-    assert '.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")' in told.stdout
-    assert '.config("spark.jars.packages", "io.delta:delta-spark_4.1_2.13:4.4.0")' in told.stdout
+    assert "the Spark session is not configured for delta tables" in output.stdout, output.stderr
+    assert '.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")' in output.stdout
+    assert '.config("spark.jars.packages", "io.delta:delta-spark_4.1_2.13:4.4.0")' in output.stdout
     assert not (tmp_path / "lake").exists()
-    assert "plain files: {'items': 1, 'items__tags': 2}" in told.stdout, told.stderr
-    _, _, then = told.stdout.partition("then:")
-    assert "the Spark session is not configured for delta tables" in then, told.stderr
-    assert "and: 1" in then, told.stderr
+    assert "plain files: {'items': 1, 'items__tags': 2}" in output.stdout, output.stderr
+    _, _, then = output.stdout.partition("then:")
+    assert "the Spark session is not configured for delta tables" in then, output.stderr
+    assert "and: 1" in then, output.stderr

@@ -66,11 +66,11 @@ def test_an_error_has_its_item_and_traceback_and_finished_items_are_kept(
     # The argument is unchanged: only the function changes.
     with step_raises(ResourceFailed) as failed:
         pipeline.run(penstock.resource(reciprocals, name="parts", work_items=numbers))
-    (left,) = packages_of(location).with_status("new")
+    (rest,) = packages_of(location).with_status("new")
     assert (failed.value.resource, failed.value.item) == ("parts", "8")
     assert "ZeroDivisionError" in failed.value.cause
     assert "in reciprocals" in failed.value.traceback
-    assert has_waves(left.store)
+    assert has_waves(rest.store)
 
     def mended(item: int, faults: int = 0) -> Any:
         yield {"id": item, "part": -1 - faults}
@@ -79,7 +79,7 @@ def test_an_error_has_its_item_and_traceback_and_finished_items_are_kept(
     info = pipeline.run(penstock.resource(mended, name="parts", work_items=numbers))
 
     rows = pipeline.dataset()["parts"].spark().collect()
-    assert info.loads_ids == [left.load_id]
+    assert info.loads_ids == [rest.load_id]
     assert sorted(row["id"] for row in rows) == numbers
     assert [row["id"] for row in rows if row["part"] == -1] == [8]
 
@@ -97,14 +97,14 @@ def test_a_package_with_waves_is_dropped_when_the_resource_is_not_run_again(
     broken = penstock.resource(breaks, name="parts", work_items=range(9))
     with step_raises(ResourceFailed):
         pipeline.run(broken)
-    (left,) = packages_of(location).with_status("new")
+    (rest,) = packages_of(location).with_status("new")
 
     pipeline.run()
-    assert has_waves(left.store), "a run without data leaves it alone"
+    assert has_waves(rest.store), "a run without data leaves it alone"
     with step_raises(ResourceFailed):
         pipeline.run(broken(size=2))
     (other,) = packages_of(location).with_status("new")
-    assert other.load_id != left.load_id, "other arguments make it another resource"
+    assert other.load_id != rest.load_id, "other arguments make it another resource"
     pipeline.run([{"id": 1}], table_name="items")
 
     assert packages_of(location).with_status("new") == []
@@ -249,10 +249,10 @@ def test_a_killed_run_is_resumed_and_only_its_unfinished_wave_runs_again(
     command = [sys.executable, "-c", KILLED + START, location, str(folder)]
     killed = subprocess.run(command, check=False, capture_output=True, env=environment, cwd=tmp_path)
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
-    (left,) = packages_of(location).with_status("new")
+    (rest,) = packages_of(location).with_status("new")
     done = {int(item) for item in called(folder)}
-    (identity,) = left.store.names("waves")
-    finished = WaveCheckpoints(left.store, identity).done_counts().total()
+    (identity,) = rest.store.names("waves")
+    finished = WaveCheckpoints(rest.store, identity).done_counts().total()
     (folder / "driver").unlink()
 
     space: dict[str, Any] = {"__name__": "elsewhere"}
@@ -261,7 +261,7 @@ def test_a_killed_run_is_resumed_and_only_its_unfinished_wave_runs_again(
 
     rows = make_pipeline(location, tmp_path, spark).dataset()["calls"].fetchall()
     again = [item for item, count in Counter(called(folder)).items() if count > 1]
-    assert info.loads_ids == [left.load_id]
+    assert info.loads_ids == [rest.load_id]
     assert sorted(row[0] for row in rows) == list(range(600))
     assert finished >= 16, "the first wave was written down"
     assert 0 < len(again) <= len(done) - finished

@@ -74,11 +74,11 @@ def schemas(question: dict[str, Any]) -> list[dict[str, Any]]:
 def value(coded: Any) -> Any:
     """Read a value that JSON has no type for: `{"$": type, "v": text}`."""
     if isinstance(coded, list):
-        return [value(one) for one in coded]
+        return [value(item) for item in coded]
     if not isinstance(coded, dict):
         return coded
     if "$" not in coded:
-        return {key: value(one) for key, one in coded.items()}
+        return {key: value(item) for key, item in coded.items()}
     readers: dict[str, Any] = {
         "decimal": Decimal,
         "timestamp": datetime.fromisoformat,
@@ -107,7 +107,10 @@ def shape(schema: Any) -> dict[str, Any]:
         name: {
             "parent": table.get("parent"),
             "columns": [
-                [column, {key: said for key, said in facts.items() if key not in ("name", "description")}]
+                [
+                    column,
+                    {key: options for key, options in facts.items() if key not in ("name", "description")},
+                ]
                 for column, facts in table["columns"].items()
             ],
         }
@@ -125,7 +128,7 @@ def _rows_of_case(case: dict[str, Any], *, with_values: bool) -> list[dict[str, 
     schema = Schema.from_dict(case["document"])
     config = NormalizeConfiguration()
     config.destination_capabilities = DestinationCapabilitiesContext.generic_capabilities("parquet")
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for number, batch in enumerate(case["batches"]):
         sink = Sink()
         normalizer = JsonLItemsNormalizer(sink, None, None, schema, f"load{number}", config)
@@ -133,18 +136,18 @@ def _rows_of_case(case: dict[str, Any], *, with_values: bool) -> list[dict[str, 
         try:
             normalizer._normalize_chunk("t", typed_json.loadb(line), may_have_pua(line), skip_write=False)
         except Exception as error:
-            found.append({"error": type(error).__name__})
+            result.append({"error": type(error).__name__})
             break
         values = {"values": sink.values} if with_values else {}
-        found.append({"tables": shape(schema), "rows": sink.rows, **values})
-    return found
+        result.append({"tables": shape(schema), "rows": sink.rows, **values})
+    return result
 
 
 def ids(question: dict[str, Any]) -> list[dict[str, list[Any]]]:
     """Return for each case the rows of all tables with the ids of dlt; nothing where it fails."""
     capabilities = DestinationCapabilitiesContext.generic_capabilities("parquet")
     capabilities.supported_merge_strategies = ["delete-insert", "upsert", "insert-only", "scd2"]
-    found = []
+    result = []
     for case in question["cases"]:
         name, hints = (
             case["name"],
@@ -162,8 +165,8 @@ def ids(question: dict[str, Any]) -> list[dict[str, list[Any]]]:
                 )
         except Exception:  # after any error dlt has no values for this case
             sink.values.clear()
-        found.append(sink.values)
-    return found
+        result.append(sink.values)
+    return result
 
 
 def contracts(question: dict[str, Any]) -> list[list[dict[str, Any]]]:
@@ -176,18 +179,18 @@ def contracts(question: dict[str, Any]) -> list[list[dict[str, Any]]]:
 
 def _contract_case(name: str, case: dict[str, Any], folder: str) -> list[dict[str, Any]]:
     pipeline = dlt.pipeline(name, destination="dummy", pipelines_dir=folder, dataset_name="d")
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for batch in case["batches"]:
         try:
             pipeline.extract(_source(case, batch), schema_contract=case["run"])
             info = pipeline.normalize()
         except PipelineStepFailed as error:
-            found.append({"error": _broken(error)})
+            result.append({"error": _broken(error)})
             break
         counts = info.row_counts
         schema = pipeline.schemas["oracle"]
-        found.append({"tables": shape(schema), "rows": {n: c for n, c in counts.items() if n[:4] != "_dlt"}})
-    return found
+        result.append({"tables": shape(schema), "rows": {n: c for n, c in counts.items() if n[:4] != "_dlt"}})
+    return result
 
 
 def _source(case: dict[str, Any], rows: list[Any]) -> Any:
@@ -210,7 +213,7 @@ def imports(question: dict[str, Any]) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as store, tempfile.TemporaryDirectory() as folder:
         config = SchemaStorageConfiguration(schema_volume_path=store, import_schema_path=folder)
         storage = SchemaStorage(config, makedirs=True)
-        found = []
+        result = []
         for what, given in question["steps"]:
             if what == "file":
                 (Path(folder) / "shop.schema.yaml").write_text(given)
@@ -218,8 +221,8 @@ def imports(question: dict[str, Any]) -> list[dict[str, Any]]:
             if what == "table":
                 schema.update_table(given)
                 storage.save_schema(schema)
-            found.append(schema.to_dict())
-        return found
+            result.append(schema.to_dict())
+        return result
 
 
 class Extracting:
@@ -241,9 +244,9 @@ class Extracting:
             jobs = Path(self._pipeline.working_dir) / "normalize" / "extracted" / load_id / "new_jobs"
             for job in sorted(jobs.iterdir()):
                 table = job.name.split(".")[0]
-                found = [] if table.startswith("_dlt") else _typed_rows(job)
-                if found:
-                    rows.setdefault(table, []).extend(found)
+                result = [] if table.startswith("_dlt") else _typed_rows(job)
+                if result:
+                    rows.setdefault(table, []).extend(result)
         state = coded(self._pipeline.state.get("sources", {}))
         tables = self._forget_tables()
         names = sorted({name.partition(".")[0] for name in tables})
@@ -261,31 +264,31 @@ class Extracting:
 
     def _forget_tables(self) -> dict[str, Any]:
         """Drop and return the declared tables, so that the next extraction declares its own."""
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for schema in map(self._pipeline.schemas.__getitem__, self._pipeline.schema_names):
             own = [name for name in schema.tables if not name.startswith("_dlt")]
-            found |= {f"{schema.name}.{name}": deepcopy(schema.tables[name]) for name in own}
+            result |= {f"{schema.name}.{name}": deepcopy(schema.tables[name]) for name in own}
             schema.drop_tables(own)
             self._pipeline.schemas.commit_live_schema(schema.name)
-        return found
+        return result
 
 
 def _settings(schema: Any) -> dict[str, Any]:
     """Return the schema settings of a source."""
     json_config = schema.to_dict()["normalizers"]["json"].get("config", {})
-    said = {key: json_config.get(key) for key in ("max_nesting", "root_key_propagation")}
-    said["schema_contract"] = schema.settings.get("schema_contract")
-    return {key: value for key, value in said.items() if value is not None}
+    options = {key: json_config.get(key) for key in ("max_nesting", "root_key_propagation")}
+    options["schema_contract"] = schema.settings.get("schema_contract")
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _without_empty(state: dict[str, Any]) -> dict[str, Any]:
     """Return a state without empty entries, which reading creates."""
     for source in state.values():
         resources = source.get("resources", {})
-        source["resources"] = {name: one for name, one in resources.items() if one}
+        source["resources"] = {name: resource for name, resource in resources.items() if resource}
         if not source["resources"]:
             del source["resources"]
-    return {name: one for name, one in state.items() if one}
+    return {name: item for name, item in state.items() if item}
 
 
 def _typed_rows(job: Path) -> list[Any]:
@@ -293,19 +296,19 @@ def _typed_rows(job: Path) -> list[Any]:
         return [coded(row) for row in parquet.read_table(job).to_pylist()]
     content = job.read_bytes()
     lines = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).splitlines()
-    found: list[Any] = []
+    result: list[Any] = []
     for line in lines:
         parsed = typed_json.typed_loadb(line)
-        found += parsed if isinstance(parsed, list) else [parsed]
-    return [coded(row if isinstance(row, dict) else {"value": row}) for row in found]
+        result += parsed if isinstance(parsed, list) else [parsed]
+    return [coded(row if isinstance(row, dict) else {"value": row}) for row in result]
 
 
 def coded(plain: Any) -> Any:
     """Encode values that JSON has no type for, the inverse of `value`; timestamps are in UTC."""
     if isinstance(plain, dict):
-        return {str(key): coded(one) for key, one in plain.items()}
+        return {str(key): coded(item) for key, item in plain.items()}
     if isinstance(plain, (list, tuple)):
-        return [coded(one) for one in plain]
+        return [coded(item) for item in plain]
     if isinstance(plain, datetime):
         aware = plain if plain.tzinfo else plain.replace(tzinfo=UTC)
         return {"$": "timestamp", "v": aware.astimezone(UTC).isoformat()}
@@ -319,7 +322,7 @@ def coded(plain: Any) -> Any:
 
 def snippets(question: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Run small programs, each with a separate pipeline."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    result: dict[str, list[dict[str, Any]]] = {}
     for path in map(Path, question["paths"]):
         before = dict(os.environ)
         with tempfile.TemporaryDirectory() as folder:
@@ -329,26 +332,26 @@ def snippets(question: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
             spec.loader.exec_module(module)
             extracting = Extracting(folder)
             module.run(extracting)
-            found[path.stem] = extracting.notes
+            result[path.stem] = extracting.notes
         os.environ.clear()
         os.environ.update(before)
-    return found
+    return result
 
 
 def states(question: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the hash and the text of states, and the states that dlt reads from other texts."""
-    found = []
+    result = []
     for state in map(value, question["states"]):
         text = typed_json.typed_dumps({**state})
         read = typed_json.typed_loads(text)
-        found.append(
+        result.append(
             {
                 "hash": generate_pipeline_state_version_hash({**state}),
                 "json": text,
                 "read": coded(read),
             }
         )
-    return found
+    return result
 
 
 ANSWERS = {

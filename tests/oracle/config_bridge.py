@@ -122,7 +122,7 @@ def _table(tree: dict[str, Any], path: tuple[str, ...]) -> str:
 
 def _said(value: Any) -> Any:
     if isinstance(value, BaseConfiguration):
-        return {name: _said(one) for name, one in dict(value).items()}
+        return {name: _said(item) for name, item in dict(value).items()}
     if isinstance(value, (date, Decimal, bytes)):
         return f"{'datetime' if isinstance(value, datetime) else 'other'} {value!s}"
     if isinstance(value, float) and math.isnan(value):
@@ -171,27 +171,27 @@ def _asked_resource(*where: str) -> dict[str, Any]:
 
 
 def _asked_destination(name: str) -> dict[str, Any]:
-    made = getattr(dlt.destinations, name)()
-    config = made.spec()._bind_dataset_name("d")
-    return dict(made.configuration(config, accept_partial=True))
+    created = getattr(dlt.destinations, name)()
+    config = created.spec()._bind_dataset_name("d")
+    return dict(created.configuration(config, accept_partial=True))
 
 
 def _asked(order: dict[str, Any]) -> Any:
     where = order["where"]
     if order["kind"] == "source":
-        found: Any = _asked_source(*where)
+        result: Any = _asked_source(*where)
     elif order["kind"] == "resource":
-        found = _asked_resource(*where)
+        result = _asked_resource(*where)
     elif order["kind"] == "destination":
-        found = _asked_destination(*where)
+        result = _asked_destination(*where)
     elif order["kind"] == "section":
-        found = {"extract": resolve_configuration(Extract(), sections=("sources", *where))}
+        result = {"extract": resolve_configuration(Extract(), sections=("sources", *where))}
     else:
-        found = resolve_configuration(Outer(), sections=tuple(where[1:]))
+        result = resolve_configuration(Outer(), sections=tuple(where[1:]))
     for part in order["field"].split("."):
-        found = None if found is None else dict(found).get(part)
+        result = None if result is None else dict(result).get(part)
     # Credentials from one text: the password identifies it.
-    return found.password if isinstance(found, CredentialsConfiguration) else found
+    return result.password if isinstance(result, CredentialsConfiguration) else result
 
 
 def lookups(question: dict[str, Any]) -> list[list[Any]]:
@@ -205,10 +205,10 @@ def _winners(order: dict[str, Any]) -> list[Any]:
             dlt.pipeline(order["pipeline"], destination="dummy", pipelines_dir=folder)
         # As a pipeline resolves its own settings; a source finds the pipeline by itself.
         with inject_section(ConfigSectionContext(pipeline_name=order["pipeline"])):
-            found = [_winner(order, order["places"][at:]) for at in range(len(order["places"]))]
+            result = [_winner(order, order["places"][at:]) for at in range(len(order["places"]))]
         if order["pipeline"]:
             dlt.pipeline().deactivate()
-        return found
+        return result
 
 
 def _winner(order: dict[str, Any], places: list[list[str]]) -> Any:
@@ -252,11 +252,11 @@ def _as(hint: str, environment: dict[str, str], config: str = "") -> Any:
 
 
 def guesses(question: dict[str, Any]) -> list[Any]:
-    found = []
+    result = []
     for text in question["texts"]:
         with told({"A__B": text}):
-            found.append(_tried(lambda: dlt.config["a.b"]))
-    return found
+            result.append(_tried(lambda: dlt.config["a.b"]))
+    return result
 
 
 def urls(question: dict[str, Any]) -> list[Any]:
@@ -298,7 +298,7 @@ def given(question: dict[str, Any]) -> list[Any]:
         c: Login = dlt.secrets.value,
         oc: Login | None = None,
     ) -> Any:
-        return [_said(one) for one in (x, o, u, c, oc)]
+        return [_said(item) for item in (x, o, u, c, oc)]
 
     return [_called(g, *call) for call in question["calls"]]
 

@@ -81,11 +81,11 @@ def _values(row: Any, path: ValuePath) -> list[tuple[ValuePath, Any]]:
 def _lists(row: Any, path: ValuePath) -> list[tuple[ValuePath, list[Any]]]:
     if not isinstance(row, Mapping):
         return []
-    found: list[tuple[ValuePath, list[Any]]] = []
+    result: list[tuple[ValuePath, list[Any]]] = []
     for key, value in row.items():
         at = (*path, key)
-        found.extend([(at, value)] if isinstance(value, list) else _lists(value, at))
-    return found
+        result.extend([(at, value)] if isinstance(value, list) else _lists(value, at))
+    return result
 
 
 def _action(path: ValuePath, value: Any, decision: Decision) -> str:

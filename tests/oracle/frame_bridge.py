@@ -45,9 +45,9 @@ def note(path: Path) -> dict[str, Any]:
 def coded(value: Any) -> Any:
     match value:
         case dict():
-            return {key: coded(one) for key, one in value.items()}
+            return {key: coded(item) for key, item in value.items()}
         case list() | tuple():
-            return [coded(one) for one in value]
+            return [coded(item) for item in value]
         case datetime():
             return value.astimezone(UTC).isoformat()
         case date() | time():

@@ -98,9 +98,9 @@ def coded(value: Any) -> Any:
     """Encode values like the bridge."""
     match value:
         case dict():
-            return {key: coded(one) for key, one in value.items()}
+            return {key: coded(item) for key, item in value.items()}
         case list() | tuple():
-            return [coded(one) for one in value]
+            return [coded(item) for item in value]
         case datetime():
             return value.astimezone(UTC).isoformat()
         case date():

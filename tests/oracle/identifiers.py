@@ -18,12 +18,12 @@ _SIGNS = "aZ0_ -+*@|.'\"\\/€é日本ß\u0130\u202e\u0301😀▶\n\r\t#!"
 def identifiers(seed: int = 131) -> list[str]:
     """Return words with separators, and texts of unusual characters; none of them blank."""
     random = Random(seed)
-    found: list[str] = []
-    while len(found) < COUNT:
+    result: list[str] = []
+    while len(result) < COUNT:
         raw = _spoken(random) if random.random() < 0.6 else _odd(random)
         if raw.strip():
-            found.append(raw)
-    return found
+            result.append(raw)
+    return result
 
 
 def _spoken(random: Random) -> str:

@@ -24,23 +24,23 @@ def merges(question: dict[str, Any]) -> dict[str, Any]:
     """
     histories = question["histories"]
     # A history that may fail would fail the others too.
-    risky = [one for one in histories if one["kind"].startswith(("append", "replace"))]
-    safe = [one for one in histories if one not in risky]
+    risky = [history for history in histories if history["kind"].startswith(("append", "replace"))]
+    safe = [history for history in histories if history not in risky]
     with tempfile.TemporaryDirectory() as folder:
         try:
-            found = _loaded(safe, "together", Path(folder)) if safe else {}
+            result = _loaded(safe, "together", Path(folder)) if safe else {}
         except Exception:
-            risky, found = histories, {}
-        return found | {one["name"]: _alone(one, Path(folder)) for one in risky}
+            risky, result = histories, {}
+        return result | {item["name"]: _alone(item, Path(folder)) for item in risky}
 
 
 def _alone(history: dict[str, Any], folder: Path) -> dict[str, Any]:
     name = history["name"]
     try:
-        found: dict[str, Any] = _loaded([history], name, folder)[name]
+        result: dict[str, Any] = _loaded([history], name, folder)[name]
     except Exception as error:
         return {"error": str(error)[:2000]}
-    return found
+    return result
 
 
 def _loaded(histories: list[dict[str, Any]], name: str, folder: Path) -> dict[str, Any]:
@@ -51,18 +51,20 @@ def _loaded(histories: list[dict[str, Any]], name: str, folder: Path) -> dict[st
         destination=dlt.destinations.duckdb(str(file)),
         dataset_name="lake",
     )
-    for number in range(max(len(one["loads"]) for one in histories)):
-        pipeline.run([_resource(one, number) for one in histories if number < len(one["loads"])])
+    for number in range(max(len(history["loads"]) for history in histories)):
+        pipeline.run([_resource(history, number) for history in histories if number < len(history["loads"])])
     with duckdb.connect(str(file), read_only=True) as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        found = connection.execute(
+        result = connection.execute(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = 'lake'"
         ).fetchall()
-        tables = sorted(table for (table,) in found if not table.startswith("_dlt"))
+        tables = sorted(table for (table,) in result if not table.startswith("_dlt"))
         roots = {table: table.partition("__")[0] for table in tables}
         return {
-            one["name"]: {"tables": {t: _rows(connection, t) for t in tables if roots[t] == one["name"]}}
-            for one in histories
+            history["name"]: {
+                "tables": {t: _rows(connection, t) for t in tables if roots[t] == history["name"]}
+            }
+            for history in histories
         }
 
 
@@ -79,9 +81,9 @@ def _resource(history: dict[str, Any], number: int) -> Any:
 
 
 def _rows(connection: Any, table: str) -> list[dict[str, Any]]:
-    found = connection.execute(f'SELECT * FROM lake."{table}"')
-    names = [one[0] for one in found.description]
-    return [dict(zip(names, map(_plain, row), strict=True)) for row in found.fetchall()]
+    result = connection.execute(f'SELECT * FROM lake."{table}"')
+    names = [item[0] for item in result.description]
+    return [dict(zip(names, map(_plain, row), strict=True)) for row in result.fetchall()]
 
 
 def _plain(value: Any) -> Any:

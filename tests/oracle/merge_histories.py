@@ -45,15 +45,15 @@ def history(seed: int) -> dict[str, Any]:
     chance = random.Random(seed)
     # Of five consecutive seeds each strategy has one, and one changes its strategy.
     switch = chance.choice(SWITCHES) if seed % 5 == 4 else None
-    strategy = STRATEGIES[seed % 5] if switch is None else next(one for one in switch if one in STRATEGIES)
+    strategy = STRATEGIES[seed % 5] if switch is None else next(item for item in switch if item in STRATEGIES)
     primary, merge = (["id"], []) if switch else chance.choice(KEYS[strategy])
     words = Words(chance, strategy, has_key=bool(primary), switch=switch)
     many = chance.randint(2, 6)
     turn = chance.randint(1, many - 1)
     loads = []
     for number in range(many):
-        said = strategy if switch is None else switch[number >= turn]
-        loads.append({"write_disposition": words.disposition(said, number), "rows": words.rows(number)})
+        options = strategy if switch is None else switch[number >= turn]
+        loads.append({"write_disposition": words.disposition(options, number), "rows": words.rows(number)})
     return {
         "name": f"h{seed}",
         "primary_key": primary,
@@ -100,12 +100,12 @@ class Words:
         # Versions recur: each row is one of a few.
         self.versions = [[self._row(number, number, 0) for _ in range(2)] for number in range(6)]
 
-    def disposition(self, said: str, number: int) -> Any:
+    def disposition(self, options: str, number: int) -> Any:
         """Return the disposition of one load."""
-        if said not in STRATEGIES:
-            return said
-        words = {"disposition": "merge", "strategy": said}
-        if said == "scd2":
+        if options not in STRATEGIES:
+            return options
+        words = {"disposition": "merge", "strategy": options}
+        if options == "scd2":
             words["boundary_timestamp"] = f"2024-01-{number + 1:02d}T00:00:00+00:00"
             words |= {"active_record_timestamp": self.until} if self.until else {}
         return words
@@ -115,15 +115,15 @@ class Words:
         chance = self.chance
         if self.keeps_versions:
             return [chance.choice(pair) for pair in self.versions if chance.random() < 0.7]
-        found: list[dict[str, Any]] = []
+        result: list[dict[str, Any]] = []
         for number in chance.sample(range(8), chance.randint(1, 6)):
             for again in range(1 + (self.doubles and chance.random() < 0.3)):
-                found.append(self._row(number, load * 1000 + len(found) * 10 + again, load))
-        return found
+                result.append(self._row(number, load * 1000 + len(result) * 10 + again, load))
+        return result
 
     def traits(self, primary: list[str], merge: list[str]) -> list[str]:
         """Return the features of the history, to count how often each was compared."""
-        told = {
+        output = {
             f"nested: {' and '.join(self.nested)}": self.nested,
             f"flag {self.flag}": self.flag,
             f"sorted {self.sorts}, doubles": self.doubles,
@@ -132,7 +132,7 @@ class Words:
             "no key": not primary and not merge and not self.keeps_versions,
             "active until": self.until,
         }
-        return [name for name, holds in told.items() if holds]
+        return [name for name, holds in output.items() if holds]
 
     def _row(self, number: int, at: int, load: int) -> dict[str, Any]:
         chance = self.chance
@@ -151,12 +151,12 @@ class Words:
     def _nested(self) -> dict[str, Any]:
         """Return lists that grow and shrink, down to none."""
         chance = self.chance
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         if "tags" in self.nested and chance.random() < 0.7:
-            found["tags"] = [f"t{chance.randint(0, 3)}" for _ in range(chance.randint(0, 3))]
+            result["tags"] = [f"t{chance.randint(0, 3)}" for _ in range(chance.randint(0, 3))]
         if "parts" in self.nested and chance.random() < 0.6:
-            found["parts"] = [
+            result["parts"] = [
                 {"sku": f"s{part}", "sizes": [chance.randint(1, 3) for _ in range(chance.randint(0, 2))]}
                 for part in range(chance.randint(0, 2))
             ]
-        return found
+        return result

@@ -30,7 +30,7 @@ def asked(seeds: Iterable[int]) -> dict[str, Any]:
     """Return the comparable outcomes of dlt by seed."""
     histories = [history(seed) for seed in seeds]
     answers = ask("merges", bridge=BRIDGE, histories=histories)
-    return {one["name"][1:]: _answer(one, answers[one["name"]]) for one in histories}
+    return {item["name"][1:]: _answer(item, answers[item["name"]]) for item in histories}
 
 
 def _answer(one: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -40,31 +40,31 @@ def _answer(one: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def settled(
-    one: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]
+    one: dict[str, Any], actual: dict[str, Any], expected: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """Return both outcomes of a history without intended differences, and the names of the differences."""
     kind, names = one["kind"], []
-    if "error" in theirs:
-        assert kind.startswith(("append", "replace")), theirs
-        assert theirs["error"][0] == "SchemaUpdateTerminalError", theirs
+    if "error" in expected:
+        assert kind.startswith(("append", "replace")), expected
+        assert expected["error"][0] == "SchemaUpdateTerminalError", expected
         return {}, {}, [REFUSED]
-    rows, orphans = theirs["rows"], theirs["orphans"]
+    rows, orphans = expected["rows"], expected["orphans"]
     # A replace keeps every row, flagged or not.
     if "upsert" in kind and not kind.endswith("replace"):
-        kept = [row for row in rows if not _is_flagged(one, row)]
-        names += [FLAGGED] if kept != rows else []
-        rows = kept
+        remaining = [row for row in rows if not _is_flagged(one, row)]
+        names += [FLAGGED] if remaining != rows else []
+        rows = remaining
     if kind == "delete-insert>upsert" and orphans:
         names.append(ORPHANS)
         orphans = {}
-    mine = ours["rows"]
+    own_result = actual["rows"]
     keys = _flagged_keys(one)
-    if keys and (orphans or rows != mine):
+    if keys and (orphans or rows != own_result):
         # The nested rows of a flagged row exist, and become those of a later row with its key.
         names.append(NESTED)
-        rows, mine = (_without_lists(one, found, keys) for found in (rows, mine))
+        rows, own_result = (_without_lists(one, result, keys) for result in (rows, own_result))
         orphans = {}
-    return {"rows": mine, "orphans": ours["orphans"]}, {"rows": rows, "orphans": orphans}, names
+    return {"rows": own_result, "orphans": actual["orphans"]}, {"rows": rows, "orphans": orphans}, names
 
 
 def _is_flagged(one: dict[str, Any], row: dict[str, Any]) -> bool:

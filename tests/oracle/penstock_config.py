@@ -149,38 +149,38 @@ def settings(values: Iterable[Iterable[str]], also: dict[str, str]) -> Settings:
 
 def winner(order: Order, values: Iterable[Iterable[str]]) -> Any:
     """Return the result with these values set; of credentials the password, which names the place."""
-    found: Any = _found(order, settings(values, order.also))
+    result: Any = _found(order, settings(values, order.also))
     for part in order.field.split("."):
-        found = found.get(part) if isinstance(found, dict) else getattr(found, part, None)
-    return found.password if isinstance(found, (Login, ConnectionStringCredentials)) else found
+        result = result.get(part) if isinstance(result, dict) else getattr(result, part, None)
+    return result.password if isinstance(result, (Login, ConnectionStringCredentials)) else result
 
 
-def _found(order: Order, told: Settings) -> Any:
+def _found(order: Order, output: Settings) -> Any:
     where = order.where
     with in_scope(pipeline_name=order.pipeline):
         match order.kind:
             case "source":
-                return _argued(told, ("sources", *where))
+                return _argued(output, ("sources", *where))
             case "resource" if len(where) == 2:
-                return _argued(told, ("sources", *where))
+                return _argued(output, ("sources", *where))
             case "resource":
                 with in_scope(sections=("sources", *where[:2])):
-                    return _argued(told, resource_sections("sources", "any", where[2]))
+                    return _argued(output, resource_sections("sources", "any", where[2]))
             case "section":
-                return {"extract": _resolved(order, Extract, told, ("sources", *where))}
+                return {"extract": _resolved(order, Extract, output, ("sources", *where))}
             case "nested":
-                return _resolved(order, Outer, told, where[1:])
+                return _resolved(order, Outer, output, where[1:])
             case _:
                 spec = Filesystem if where == ("filesystem",) else Postgres
-                return _resolved(order, spec, told, ("destination", *where))
+                return _resolved(order, spec, output, ("destination", *where))
 
 
-def _argued(told: Settings, sections: tuple[str, ...]) -> dict[str, Any]:
-    return resolve_arguments(function_spec(source), {}, settings=told, sections=sections)
+def _argued(output: Settings, sections: tuple[str, ...]) -> dict[str, Any]:
+    return resolve_arguments(function_spec(source), {}, settings=output, sections=sections)
 
 
-def _resolved(order: Order, spec: type[Any], told: Settings, sections: tuple[str, ...]) -> Any:
-    return resolve_configuration(spec, settings=told, sections=sections, pipeline_name=order.pipeline)
+def _resolved(order: Order, spec: type[Any], output: Settings, sections: tuple[str, ...]) -> Any:
+    return resolve_configuration(spec, settings=output, sections=sections, pipeline_name=order.pipeline)
 
 
 def coerced_text(hint: str, text: str) -> Any:
@@ -193,16 +193,18 @@ def coerced_toml(hint: str, text: str) -> Any:
     return _field(hint, Settings(document=tomllib.loads(f"v = {text}")))
 
 
-def _field(hint: str, told: Settings) -> Any:
+def _field(hint: str, output: Settings) -> Any:
     space = {"__annotations__": {"v": HINTS[hint]}, "v": None, "__module__": __name__}
-    made: Any = resolve_configuration(configspec(type("Spec", (BaseConfiguration,), space)), settings=told)
-    return made.v
+    created: Any = resolve_configuration(
+        configspec(type("Spec", (BaseConfiguration,), space)), settings=output
+    )
+    return created.v
 
 
 def said(value: Any) -> Any:
     """Return a value in the format of the bridge."""
     if isinstance(value, BaseConfiguration):
-        return {name: said(one) for name, one in value}
+        return {name: said(item) for name, item in value}
     if isinstance(value, (date, Decimal, bytes)):
         return f"{'datetime' if isinstance(value, datetime) else 'other'} {value!s}"
     if isinstance(value, float) and math.isnan(value):

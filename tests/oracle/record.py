@@ -47,11 +47,11 @@ def imports() -> list[Any]:
 
 
 def rows() -> list[list[str]]:
-    return [recorded(case, theirs) for case, theirs in answers(0, RECORDED)]
+    return [recorded(case, expected) for case, expected in answers(0, RECORDED)]
 
 
 def contracts() -> list[list[str]]:
-    return [test_contracts.recorded(case, theirs) for case, theirs in test_contracts.answers()]
+    return [test_contracts.recorded(case, expected) for case, expected in test_contracts.answers()]
 
 
 def config() -> dict[str, Any]:

@@ -44,16 +44,16 @@ class Row:
 
 def reference_tables(decision: Decision, rows: Iterable[Any]) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each table, with ids like those of normalize; the root rows are `r0`, `r1`…"""
-    found: dict[Key, Row] = {}
+    result: dict[Key, Row] = {}
     for number, row in enumerate(rows):
         top = row if isinstance(row, dict) else {"value": row}
         for path, position, value in walk_values(top, number):
-            _take(decision, found, path, position, value)
-    return _tables(decision, found)
+            _take(decision, result, path, position, value)
+    return _tables(decision, result)
 
 
 def _take(
-    decision: Decision, found: dict[Key, Row], path: ValuePath, position: tuple[int, ...], value: Any
+    decision: Decision, result: dict[Key, Row], path: ValuePath, position: tuple[int, ...], value: Any
 ) -> None:
     kind = observe_value(value).type
     raw_row, _ = split_row(path)
@@ -62,10 +62,10 @@ def _take(
         row_path, _ = canonical_row_and_keys(path, is_list=kind == "list")
         table = decision.tables.get(row_path)
         above = (split_row(path[:-1])[0], position[:-2]) if path else None
-        if table is None or (above is not None and above not in found):
+        if table is None or (above is not None and above not in result):
             return
-        found[key] = Row(table=table, key=key, above=above, index=position[-2])
-    row = found.get(key)
+        result[key] = Row(table=table, key=key, above=above, index=position[-2])
+    row = result.get(key)
     rule = decision.rules.get((path, kind))
     while row is not None and rule is not None:
         if rule.action == "discard_row" and (kind != "null" or row.above is None):
@@ -89,16 +89,16 @@ def _converted(value: Any, kind: str, to: Any) -> Any:
     return comparable(convert_value(plain[1], plain[0], to), to)
 
 
-def _tables(decision: Decision, found: dict[Key, Row]) -> dict[str, list[dict[str, Any]]]:
+def _tables(decision: Decision, result: dict[Key, Row]) -> dict[str, list[dict[str, Any]]]:
     tables: dict[str, list[dict[str, Any]]] = {}
     ids: dict[Key, str] = {}
     passed: dict[Key, dict[str, Any]] = {}
-    for key, row in found.items():
+    for key, row in result.items():
         if row.is_refused or (row.above is not None and row.above not in ids):
             continue
         table = decision.schema.tables[row.table]
-        made = f"r{row.index}" if row.above is None else digest(ids[row.above], row.table, row.index)
-        ids[key] = row.values.get("_dlt_id") or made
+        created = f"r{row.index}" if row.above is None else digest(ids[row.above], row.table, row.index)
+        ids[key] = row.values.get("_dlt_id") or created
         values = {**row.values, "_dlt_id": ids[key]}
         inherited = {} if row.above is None else passed[row.above]
         values |= {name: value for name, value in inherited.items() if name in table.columns}

@@ -17,11 +17,11 @@ from tests.oracle.rest_runner import play  # noqa: E402
 
 
 def rest(question: dict[str, Any]) -> dict[str, Any]:
-    found = {}
+    result = {}
     for name in question["names"]:
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = play(name, rest_api_source, bridge.Extracting(folder), cases)
-    return found
+            result[name] = play(name, rest_api_source, bridge.Extracting(folder), cases)
+    return result
 
 
 if __name__ == "__main__":

@@ -63,9 +63,9 @@ def value(coded: Any) -> Any:
         case {"$": kind, "v": text}:
             return READERS[kind](text)
         case dict():
-            return {key: value(one) for key, one in coded.items()}
+            return {key: value(item) for key, item in coded.items()}
         case list():
-            return [value(one) for one in coded]
+            return [value(item) for item in coded]
         case _:
             return coded
 
@@ -75,7 +75,7 @@ def linked(tables: Tables) -> Tables:
     numbers = {row["_dlt_id"]: number for rows in tables.values() for number, row in enumerate(rows)}
     return {
         name: [
-            {key: numbers.get(found, found) if key in LINKS else found for key, found in row.items()}
+            {key: numbers.get(result, result) if key in LINKS else result for key, result in row.items()}
             for row in rows
         ]
         for name, rows in tables.items()
@@ -87,9 +87,9 @@ def theirs(answer: Mapping[str, Any]) -> Tables:
     return {
         name: [
             {
-                key: one if key in LINKS else _shown(value(one), types_of(answer)[name][key])
-                for key, one in row.items()
-                if key != "_dlt_load_id" and one is not None
+                key: item if key in LINKS else _shown(value(item), types_of(answer)[name][key])
+                for key, item in row.items()
+                if key != "_dlt_load_id" and item is not None
             }
             for row in rows
         ]
@@ -97,12 +97,12 @@ def theirs(answer: Mapping[str, Any]) -> Tables:
     }
 
 
-def _shown(found: Any, to: str) -> Any:
+def _shown(result: Any, to: str) -> Any:
     try:
-        return comparable(found, to)
+        return comparable(result, to)
     except (TypeError, AttributeError):
         # If two keys have one name, dlt may store a value in a column of another type.
-        return found
+        return result
 
 
 def types_of(answer: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -120,48 +120,48 @@ class Comparison:
         self.met: dict[str, str] = {}
         self.changed: dict[tuple[str, str], str] = {}
 
-    def compare(self, ours: Tables, answer: Mapping[str, Any], decision: Decision) -> Compared:
+    def compare(self, actual: Tables, answer: Mapping[str, Any], decision: Decision) -> Compared:
         """Compare all tables, row by row, and cell by cell."""
-        self.met |= {one.assigned_name: one.plain_name for one in decision.collisions}
+        self.met |= {collision.assigned_name: collision.plain_name for collision in decision.collisions}
         met = {*self.met, *self.met.values()}
         compared = Compared()
-        own, expected, types = linked(ours), linked(theirs(answer)), types_of(answer)
+        own, expected, types = linked(actual), linked(theirs(answer)), types_of(answer)
         for name in sorted({*own, *expected}):
             rows, others = own.get(name, []), expected.get(name, [])
-            if any(name == one or name.startswith(f"{one}__") for one in met):
+            if any(name == item or name.startswith(f"{item}__") for item in met):
                 compared.cells[TWO_KEYS] += 1
             elif len(rows) != len(others):
                 compared.wrong.append((name, rows, others))
             else:
                 columns = decision.schema.tables[name].columns
                 own_types = {column: facts.data_type or "" for column, facts in columns.items()}
-                for one, other in zip(rows, others, strict=True):
-                    self._compare_row(name, one, other, own_types, types[name], compared)
+                for row, other in zip(rows, others, strict=True):
+                    self._compare_row(name, row, other, own_types, types[name], compared)
         return compared
 
     def _compare_row(
         self,
         table: str,
-        ours: Mapping[str, Any],
+        actual: Mapping[str, Any],
         others: Mapping[str, Any],
         own_types: Mapping[str, str],
         types: Mapping[str, str],
         compared: Compared,
     ) -> None:
         groups: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-        for index, row in enumerate((ours, others)):
-            for key, found in row.items():
+        for index, row in enumerate((actual, others)):
+            for key, result in row.items():
                 base = self._base(key)
-                groups.setdefault(base, ({}, {}))[index][key] = found
+                groups.setdefault(base, ({}, {}))[index][key] = result
         meeting = {self._base(name) for name in self.met.values()}
-        for base, (one, other) in groups.items():
-            why = "equal" if one == other else TWO_KEYS if base in meeting else None
-            why = why or _difference(one, other, own_types, types)
-            if why is None and list(one.values()) == list(other.values()):
+        for base, (group, other) in groups.items():
+            why = "equal" if group == other else TWO_KEYS if base in meeting else None
+            why = why or _difference(group, other, own_types, types)
+            if why is None and list(group.values()) == list(other.values()):
                 # After a value was stored in a variant, variants have other types, and so other names.
                 why = self.changed.get((table, base))
             if why is None:
-                compared.wrong.append((base, one, other))
+                compared.wrong.append((base, group, other))
             else:
                 self.changed |= {(table, base): why} if why != "equal" else {}
                 compared.cells[why] += 1
@@ -174,16 +174,19 @@ class Comparison:
 
 
 def _difference(
-    ours: Mapping[str, Any], others: Mapping[str, Any], own_types: Mapping[str, str], types: Mapping[str, str]
+    actual: Mapping[str, Any],
+    others: Mapping[str, Any],
+    own_types: Mapping[str, str],
+    types: Mapping[str, str],
 ) -> str | None:
     """Return the name of an intended difference: dlt changed a value that penstock keeps in a variant."""
-    if not others and all(one in NO_NUMBERS for one in ours.values()):
+    if not others and all(our in NO_NUMBERS for our in actual.values()):
         return "not-a-number"
-    if len(ours) != 1 or len(others) != 1:
+    if len(actual) != 1 or len(others) != 1:
         return None
-    ((key, kept),), ((other, changed),) = ours.items(), others.items()
+    ((key, remaining),), ((other, changed),) = actual.items(), others.items()
     kind, to = own_types[key], types[other]
-    if (key, kind) == (other, to) or (_is_same(kept, changed) and _holds(to, changed)):
+    if (key, kind) == (other, to) or (_is_same(remaining, changed) and _holds(to, changed)):
         return None
     if to == "bool":
         return "number-into-bool" if kind in NUMBERS else None
@@ -200,14 +203,14 @@ def _is_same(one: Any, other: Any) -> bool:
         return bool(one == other)
 
 
-def _holds(column: str, found: Any) -> bool:
+def _holds(column: str, result: Any) -> bool:
     """Return whether a column of this type can store the value of dlt, which may fail or round later."""
     match column:
         case "bigint":
-            return bool(-(2**63) <= found < 2**63)
+            return bool(-(2**63) <= result < 2**63)
         case "decimal":
-            return fits_decimal(found)
+            return fits_decimal(result)
         case "wei":
-            return bool(found == int(found)) and abs(found) < 10**38
+            return bool(result == int(result)) and abs(result) < 10**38
         case _:
             return True

@@ -70,9 +70,9 @@ def code(value: Any) -> Any:
     """Turn a Python value into JSON that `bridge.value` reads."""
     match value:
         case dict():
-            return {key: code(one) for key, one in value.items()}
+            return {key: code(item) for key, item in value.items()}
         case list():
-            return [code(one) for one in value]
+            return [code(item) for item in value]
         case datetime():
             return {"$": "timestamp", "v": value.isoformat()}
         case date():

@@ -31,17 +31,17 @@ class DuckLake:
 
     def pipeline(self, dataset: str, *, knows_destination: bool = True) -> Any:
         """Return a pipeline as a new process creates it."""
-        said = {"destination": dlt.destinations.duckdb(str(self._file))} if knows_destination else {}
-        return dlt.pipeline(NAME, pipelines_dir=str(self.folder), dataset_name=dataset, **said)
+        options = {"destination": dlt.destinations.duckdb(str(self._file))} if knows_destination else {}
+        return dlt.pipeline(NAME, pipelines_dir=str(self.folder), dataset_name=dataset, **options)
 
     def content(self, dataset: str) -> dict[str, Any]:
         """Return the tables with their rows, and the number of complete loads."""
         with duckdb.connect(str(self._file)) as connection:
             connection.execute("SET TimeZone = 'UTC'")
-            found = connection.execute(
+            result = connection.execute(
                 "SELECT table_name FROM information_schema.tables WHERE table_schema = ?", [dataset]
             ).fetchall()
-            names = sorted(name for (name,) in found)
+            names = sorted(name for (name,) in result)
             loads = 0
             if "_dlt_loads" in names:
                 asked = f"SELECT count(*) FROM {dataset}._dlt_loads WHERE status = 0"
@@ -66,9 +66,9 @@ class DuckLake:
 
 
 def _rows(connection: Any, dataset: str, table: str) -> list[dict[str, Any]]:
-    found = connection.execute(f'SELECT * FROM {dataset}."{table}"')
-    names = [one[0] for one in found.description]
-    return [dict(zip(names, map(_plain, row), strict=True)) for row in found.fetchall()]
+    result = connection.execute(f'SELECT * FROM {dataset}."{table}"')
+    names = [item[0] for item in result.description]
+    return [dict(zip(names, map(_plain, row), strict=True)) for row in result.fetchall()]
 
 
 def _plain(value: Any) -> Any:
@@ -80,11 +80,11 @@ def _plain(value: Any) -> Any:
 
 def scenarios(question: dict[str, Any]) -> dict[str, Any]:
     """Return the outcome of each scenario."""
-    found = {}
+    result = {}
     for name, scenario in question["scenarios"].items():
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = play(DuckLake(Path(folder)), scenario)
-    return found
+            result[name] = play(DuckLake(Path(folder)), scenario)
+    return result
 
 
 if __name__ == "__main__":

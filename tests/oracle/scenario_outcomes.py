@@ -47,8 +47,8 @@ class Difference:
 
 
 def _note(*, loads: int | None = None, waits: bool = False, first: bool = False) -> Note:
-    found = {"pending": waits, "first_run": first}
-    return found if loads is None else {"loads": loads, **found}
+    result = {"pending": waits, "first_run": first}
+    return result if loads is None else {"loads": loads, **result}
 
 
 def _waited(word: str, *names: str, steps: Mapping[int, Note] | None = None) -> Difference:
@@ -100,24 +100,24 @@ DIFFERENT: dict[str, Difference] = {
 def asked(names: Collection[str] | None = None) -> dict[str, Outcome]:
     """Return the outcomes of dlt for the named scenarios, or for all."""
     every = {**scenarios(), **scenarios(WITHOUT_DIFFERENCES)}
-    wanted = {name: one for name, one in every.items() if names is None or name in names}
+    wanted = {name: item for name, item in every.items() if names is None or name in names}
     answers = ask("scenarios", bridge=BRIDGE, scenarios=wanted)
-    return {name: comparable(one) for name, one in answers.items()}
+    return {name: comparable(answer) for name, answer in answers.items()}
 
 
 def comparable(played: Outcome) -> Outcome:
     """Return the comparable outcome: nested rows within their parents, without ids."""
     datasets = {
         name: {
-            "loads": found["loads"],
-            "tables": sorted(found["tables"]),
+            "loads": result["loads"],
+            "tables": sorted(result["tables"]),
             "content": {
-                root: documents(_chain(found["tables"], root), root)
-                for root in sorted(found["tables"])
+                root: documents(_chain(result["tables"], root), root)
+                for root in sorted(result["tables"])
                 if "__" not in root
             },
         }
-        for name, found in played["datasets"].items()
+        for name, result in played["datasets"].items()
     }
     outcome: Outcome = json.loads(json.dumps({**played, "datasets": datasets}))
     return outcome
@@ -129,8 +129,8 @@ def _chain(tables: Mapping[str, Any], root: str) -> dict[str, Any]:
 
 def theirs(name: str, answers: Mapping[str, Outcome]) -> Outcome:
     """Return the outcome of dlt, with penstock's names for its errors."""
-    found = answers[name]
-    return {**found, "steps": [_renamed(note) for note in found["steps"]]}
+    result = answers[name]
+    return {**result, "steps": [_renamed(note) for note in result["steps"]]}
 
 
 def _renamed(note: Note) -> Note:
@@ -142,10 +142,10 @@ def _renamed(note: Note) -> Note:
 
 def expected(name: str, answers: Mapping[str, Outcome]) -> Outcome:
     """Return the expected outcome of penstock: that of dlt with the named differences."""
-    found = theirs(name, answers)
+    result = theirs(name, answers)
     difference = DIFFERENT.get(name)
     if difference is None:
-        return found
+        return result
     end = answers[difference.ends_as or name]
-    steps = [difference.steps.get(number, note) for number, note in enumerate(found["steps"])]
+    steps = [difference.steps.get(number, note) for number, note in enumerate(result["steps"])]
     return {**end, "steps": steps}

@@ -85,19 +85,19 @@ def _call_and_note(lake: Lake, step: Step) -> dict[str, Any]:
 
 def _fault(error: Exception) -> str:
     """Return the name of the error of a step; for a normalize job of dlt, of its cause."""
-    found = getattr(error, "exception", error)
-    why = found.__cause__ if type(found).__name__ == "NormalizeJobFailed" else None
-    return type(why or found).__name__
+    result = getattr(error, "exception", error)
+    why = result.__cause__ if type(result).__name__ == "NormalizeJobFailed" else None
+    return type(why or result).__name__
 
 
 def _call(tool: Any, pipeline: Any, step: Step) -> Any:
-    said = {"refresh": step["refresh"]} if "refresh" in step else {}
-    data = [_resource(tool, one) for one in step.get("resources", ())] or None
+    options = {"refresh": step["refresh"]} if "refresh" in step else {}
+    data = [_resource(tool, item) for item in step.get("resources", ())] or None
     match step["do"]:
         case "run":
-            return pipeline.run(data, **said)
+            return pipeline.run(data, **options)
         case "extract":
-            return pipeline.extract(data, **said)
+            return pipeline.extract(data, **options)
         case "normalize":
             return pipeline.normalize()
         case "load":
@@ -115,32 +115,32 @@ def _call(tool: Any, pipeline: Any, step: Step) -> Any:
             raise ValueError(other)
 
 
-def _resource(tool: Any, said: dict[str, Any]) -> Any:
-    hints = dict(said["hints"])
-    if "cursor" in said:
-        hints["incremental"] = tool.sources.incremental(said["cursor"])
+def _resource(tool: Any, options: dict[str, Any]) -> Any:
+    hints = dict(options["hints"])
+    if "cursor" in options:
+        hints["incremental"] = tool.sources.incremental(options["cursor"])
 
     def read() -> Iterator[Any]:
-        if said.get("counts"):
+        if options.get("counts"):
             state = tool.current.resource_state()
             state["times"] = state.get("times", 0) + 1
-        for number, row in enumerate(said["rows"]):
-            if number == said.get("raises_at"):
+        for number, row in enumerate(options["rows"]):
+            if number == options.get("raises_at"):
                 raise RuntimeError("in the middle")
             yield row
 
-    return tool.resource(read, name=said["name"], **hints)
+    return tool.resource(read, name=options["name"], **hints)
 
 
 def _dataset(step: Step) -> str:
-    found: str = step.get("dataset", DATASET)
-    return found
+    result: str = step.get("dataset", DATASET)
+    return result
 
 
-def _without_empty(found: Any) -> Any:
+def _without_empty(result: Any) -> Any:
     """Return a state without empty entries, which reading creates. Hashes of a set are sorted."""
-    if not isinstance(found, dict):
-        return found
-    kept = {key: _without_empty(one) for key, one in found.items() if key != "unique_hashes"}
-    kept |= {key: sorted(one) for key, one in found.items() if key == "unique_hashes"}
-    return {key: one for key, one in kept.items() if one not in ({}, None)}
+    if not isinstance(result, dict):
+        return result
+    remaining = {key: _without_empty(item) for key, item in result.items() if key != "unique_hashes"}
+    remaining |= {key: sorted(item) for key, item in result.items() if key == "unique_hashes"}
+    return {key: item for key, item in remaining.items() if item not in ({}, None)}

@@ -28,17 +28,17 @@ INT: dict[str, Any] = {"columns": {"price": {"data_type": "bigint", "precision":
 class Orders:
     """The resource of a scenario, load by load; versions of rows get a timestamp for each load."""
 
-    def __init__(self, word: str, **said: Any) -> None:
+    def __init__(self, word: str, **options: Any) -> None:
         """Create the resource; `word` is the disposition, or the strategy of a merge."""
-        self._word, self._said, self._numbers = word, said, count(1)
+        self._word, self._said, self._numbers = word, options, count(1)
 
-    def __call__(self, rows: Rows, hints: dict[str, Any] | None = None, **said: Any) -> Resource:
+    def __call__(self, rows: Rows, hints: dict[str, Any] | None = None, **options: Any) -> Resource:
         return {
             "name": "orders",
             "rows": rows,
             "hints": {**self._hints(), **(hints or {})},
             **self._said,
-            **said,
+            **options,
         }
 
     def _hints(self) -> dict[str, Any]:
@@ -56,11 +56,11 @@ def buyers() -> Resource:
     return {"name": "buyers", "rows": [{"id": 9, "name": "Ada"}], "hints": {}}
 
 
-def step(do: str, *resources: Resource, **said: Any) -> Step:
+def step(do: str, *resources: Resource, **options: Any) -> Step:
     """Return a step with its resources."""
-    return {"do": do, **({"resources": list(resources)} if resources else {}), **said}
+    return {"do": do, **({"resources": list(resources)} if resources else {}), **options}
 
 
-def run(*resources: Resource, **said: Any) -> Step:
+def run(*resources: Resource, **options: Any) -> Step:
     """Return a run; without resources it finishes pending packages."""
-    return step("run", *resources, **said)
+    return step("run", *resources, **options)

@@ -44,31 +44,31 @@ SHORT = 2
 """The most loads of a short scenario."""
 
 
-def loads(*rows: Rows, **said: Any) -> Steps:
+def loads(*rows: Rows, **options: Any) -> Steps:
     """Return runs one after another."""
 
     def steps(word: str) -> list[Step]:
-        orders = Orders(word, **said)
-        return [run(orders(one)) for one in rows]
+        orders = Orders(word, **options)
+        return [run(orders(row)) for row in rows]
 
     return steps
 
 
-def between(*others: Step, first: Rows = ONE, then: Rows = TWO, **said: Any) -> Steps:
+def between(*others: Step, first: Rows = ONE, then: Rows = TWO, **options: Any) -> Steps:
     """Return two runs with other steps between them."""
 
     def steps(word: str) -> list[Step]:
-        before, after = loads(first, then, **said)(word)
+        before, after = loads(first, then, **options)(word)
         return [before, *others, after]
 
     return steps
 
 
-def raising(*, first: Rows = ONE, then: Rows = TWO, at: int = 1, **said: Any) -> Steps:
+def raising(*, first: Rows = ONE, then: Rows = TWO, at: int = 1, **options: Any) -> Steps:
     """Return a second run that raises between its rows, and is repeated."""
 
     def steps(word: str) -> list[Step]:
-        orders = Orders(word, **said)
+        orders = Orders(word, **options)
         return [run(orders(first)), run(orders(then, raises_at=at)), run(orders(then))]
 
     return steps
@@ -79,7 +79,7 @@ def raising_first(word: str) -> list[Step]:
     return [run(orders(ONE, raises_at=1), buyers()), run(orders(ONE))]
 
 
-def pending(*others: Step, **said: Any) -> Steps:
+def pending(*others: Step, **options: Any) -> Steps:
     """Return a run with new data after a pending package and other steps."""
 
     def steps(word: str) -> list[Step]:
@@ -88,7 +88,7 @@ def pending(*others: Step, **said: Any) -> Steps:
             run(orders(ONE)),
             step("extract", orders(TWO)),
             *others,
-            run(orders(THREE), **said),
+            run(orders(THREE), **options),
         ]
 
     return steps
@@ -100,12 +100,12 @@ def stepwise(word: str) -> list[Step]:
     return [first, step("normalize"), second, step("load"), step("normalize"), step("load")]
 
 
-def refreshed(mode: str, rows: Rows = THREE, **said: Any) -> Steps:
+def refreshed(mode: str, rows: Rows = THREE, **options: Any) -> Steps:
     """Return a refresh of one of two resources."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, counts=bool(rows))
-        return [run(orders(ONE), buyers()), run(orders(rows, **said), refresh=mode)]
+        return [run(orders(ONE), buyers()), run(orders(rows, **options), refresh=mode)]
 
     return steps
 
@@ -116,10 +116,10 @@ def contract(entity: str, mode: str, rows: Rows) -> Steps:
     def steps(word: str) -> list[Step]:
         orders = Orders(word, counts=True)
         hints = {"schema_contract": {entity: mode}}
-        found = [run(orders(PLAIN)), run(orders(rows, hints))]
+        result = [run(orders(PLAIN)), run(orders(rows, hints))]
         if mode != "freeze":
-            return found
-        return [*found, run(orders(THREE, hints)), step("drop_pending"), run(orders(LAST, hints))]
+            return result
+        return [*result, run(orders(THREE, hints)), step("drop_pending"), run(orders(LAST, hints))]
 
     return steps
 
@@ -270,12 +270,12 @@ def few(seed: int) -> list[str]:
     """Return one short scenario of each family."""
     chance = random.Random(seed)
     kinds: dict[str, list[str]] = {}
-    for name, one in scenarios().items():
-        if number_of_loads(one) <= SHORT:
-            kinds.setdefault(one["kind"], []).append(name)
+    for name, scenario in scenarios().items():
+        if number_of_loads(scenario) <= SHORT:
+            kinds.setdefault(scenario["kind"], []).append(name)
     return [chance.choice(names) for names in kinds.values()]
 
 
 def number_of_loads(scenario: Scenario) -> int:
     """Return the most loads of a scenario."""
-    return sum(one["do"] in {"run", "load"} for one in scenario["steps"])
+    return sum(item["do"] in {"run", "load"} for item in scenario["steps"])

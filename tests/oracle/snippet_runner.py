@@ -108,16 +108,16 @@ class Extracting:
             note["rows"].setdefault(table, []).extend(rows)
         if done.extracted.declared_tables:
             note["settings"][name] = _settings(thaw(done.extracted.schema))
-        for table, said in done.extracted.declared_tables.items():
-            note["tables"][f"{done.extracted.schema_name}.{table}"] = thaw(said)
+        for table, options in done.extracted.declared_tables.items():
+            note["tables"][f"{done.extracted.schema_name}.{table}"] = thaw(options)
 
 
 def _settings(schema: dict[str, Any] | None) -> dict[str, Any]:
     if schema is None:
         return {}
-    said = dict(schema["normalizers"]["json"].get("config", {}))
-    said["schema_contract"] = schema["settings"].get("schema_contract")
-    return {key: value for key, value in said.items() if value is not None}
+    options = dict(schema["normalizers"]["json"].get("config", {}))
+    options["schema_contract"] = schema["settings"].get("schema_contract")
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _rows(package: Package, done: ExtractResult) -> dict[str, list[Any]]:
@@ -128,9 +128,9 @@ def coded(plain: Any) -> Any:
     """Encode values that JSON has no type for, like the bridge; timestamps are in UTC."""
     match plain:
         case dict():
-            return {key: coded(one) for key, one in plain.items()}
+            return {key: coded(item) for key, item in plain.items()}
         case list():
-            return [coded(one) for one in plain]
+            return [coded(item) for item in plain]
         case datetime():
             aware = plain if plain.tzinfo else plain.replace(tzinfo=UTC)
             return {"$": "timestamp", "v": aware.astimezone(UTC).isoformat()}

@@ -64,21 +64,21 @@ def test_settings_are_looked_up_in_the_order_of_dlt() -> None:
     offenders: list[str] = []
     for order, winners in zip(ORDERS, vector("config.json")["lookups"], strict=True):
         written = [f"p{start}" for start in range(len(order.places))]
-        theirs = [value.rpartition("/")[2] for value in winners]
+        expected = [value.rpartition("/")[2] for value in winners]
         our = [
             str(ours.winner(order, order.values(start))).rpartition("/")[2] for start in range(len(written))
         ]
-        if not our == theirs == written:
-            offenders.append(f"{order.name}: {our}, dlt {theirs}, written {written}")
+        if not our == expected == written:
+            offenders.append(f"{order.name}: {our}, dlt {expected}, written {written}")
 
     assert_no_offenders(offenders, "look the places up in the order of dlt, as `config_cases.ORDERS` has it")
 
 
 def test_no_place_is_read_that_dlt_does_not_read() -> None:
-    theirs = vector("config.json")["nowhere"]
+    expected = vector("config.json")["nowhere"]
     our = [ours.winner(order, [["environment", key, "wrong"]]) for order, key in ASIDE]
 
-    assert "wrong" not in [*theirs, *our]
+    assert "wrong" not in [*expected, *our]
 
 
 def test_the_lookup_table_has_the_documented_number_of_places() -> None:
@@ -89,36 +89,37 @@ def test_the_lookup_table_has_the_documented_number_of_places() -> None:
 def assert_equal_to_dlt(pairs: Iterable[tuple[str, Any, Any]]) -> None:
     """Fail with every case whose result differs from that of dlt."""
     assert_no_offenders(
-        (f"{question}: {our!r}, dlt {theirs!r}" for question, our, theirs in pairs if our != theirs),
+        (f"{question}: {our!r}, dlt {expected!r}" for question, our, expected in pairs if our != expected),
         "return what dlt returns",
     )
 
 
 def test_values_of_the_environment_are_parsed_as_in_dlt() -> None:
-    theirs = vector("config.json")["coercions"]
+    expected = vector("config.json")["coercions"]
 
     assert_equal_to_dlt(
-        (f"{hint} {text!r}", outcome(partial(ours.coerced_text, hint, text)), theirs[f"{hint} {text!r}"])
+        (f"{hint} {text!r}", outcome(partial(ours.coerced_text, hint, text)), expected[f"{hint} {text!r}"])
         for hint, texts in TEXTS.items()
         for text in texts
     )
 
 
 def test_values_of_files_are_coerced_as_in_dlt() -> None:
-    theirs = vector("config.json")["coercions"]
+    expected = vector("config.json")["coercions"]
 
     assert_equal_to_dlt(
-        (f"{hint} {text}", outcome(partial(ours.coerced_toml, hint, text)), theirs[f"{hint} toml {text}"])
+        (f"{hint} {text}", outcome(partial(ours.coerced_toml, hint, text)), expected[f"{hint} toml {text}"])
         for hint, texts in TOML.items()
         for text in texts
     )
 
 
 def test_a_value_without_a_type_hint_has_the_type_that_dlt_infers() -> None:
-    theirs = vector("config.json")["guesses"]
+    expected = vector("config.json")["guesses"]
 
     assert_equal_to_dlt(
-        (repr(text), ours.said(infer_value(text)), guess) for text, guess in zip(GUESSED, theirs, strict=True)
+        (repr(text), ours.said(infer_value(text)), guess)
+        for text, guess in zip(GUESSED, expected, strict=True)
     )
 
 
@@ -128,10 +129,10 @@ def test_a_connection_string_is_parsed_as_in_dlt() -> None:
         credentials.parse_native_representation(url)
         return [ours.said(credentials), str(credentials)]
 
-    theirs = vector("config.json")["urls"]
+    expected = vector("config.json")["urls"]
 
     assert_equal_to_dlt(
-        (url, outcome(partial(parts, url)), answer) for url, answer in zip(URLS, theirs, strict=True)
+        (url, outcome(partial(parts, url)), answer) for url, answer in zip(URLS, expected, strict=True)
     )
 
 
@@ -146,13 +147,13 @@ def test_a_function_gets_the_same_arguments_as_from_dlt(at: int) -> None:
 def test_a_function_gets_the_same_secrets_as_from_dlt(at: int) -> None:
     _, arguments, environment = GIVEN[at]
 
-    found = outcome(lambda: [ours.said(one) for one in called(ours.given, arguments, environment)])
+    result = outcome(lambda: [ours.said(item) for item in called(ours.given, arguments, environment)])
 
-    assert found == vector("config.json")["given"][at]
+    assert result == vector("config.json")["given"][at]
 
 
 def called(function: Callable[..., Any], arguments: dict[str, Any], environment: dict[str, str]) -> Any:
-    found = resolve_arguments(
+    result = resolve_arguments(
         function_spec(function), arguments, settings=Settings(environment=environment), sections=("s",)
     )
-    return function(**{**arguments, **found})
+    return function(**{**arguments, **result})

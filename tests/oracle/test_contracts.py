@@ -32,29 +32,31 @@ def prepared(case: ContractCase) -> StoredSchema:
 def declared(stored: StoredSchema, case: ContractCase) -> StoredSchema:
     own = {"schema_contract": case.table} if case.table is not None else {}
     table = Table(name="t", extras=own).with_root_defaults()
-    known = stored.tables.get("t")
-    return stored.with_tables([known.merged(table) if known else table])
+    existing = stored.tables.get("t")
+    return stored.with_tables([existing.merged(table) if existing else table])
 
 
 def outcomes(case: ContractCase) -> list[dict[str, Any]]:
     stored = prepared(case)
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for batch in case.batches:
-        decision, kept, first = decide_with_discards(
+        decision, remaining, first = decide_with_discards(
             declared(stored, case), "t", list(batch), InferenceOptions(contract=case.run)
         )
         try:
             first.check()
         except DataValidationError as error:
             facts = vars(error)
-            found.append({"error": [facts[name] for name in FACTS]})
+            result.append({"error": [facts[name] for name in FACTS]})
             break
         if () not in first.tables:
             # A refused root is not declared either.
             decision = first = replace(first, schema=stored)
         stored = decision.schema
-        found.append({"tables": shape(decision), "rows": row_counts(kept, decision), "first": shape(first)})
-    return found
+        result.append(
+            {"tables": shape(decision), "rows": row_counts(remaining, decision), "first": shape(first)}
+        )
+    return result
 
 
 def compared(answers: list[dict[str, Any]]) -> list[Any]:
@@ -69,42 +71,45 @@ def compared(answers: list[dict[str, Any]]) -> list[Any]:
 
 def has_nested_first_run(case: ContractCase) -> bool:
     """Return whether a new list of a batch has elements with different keys."""
-    known: set[str] = set()
+    existing: set[str] = set()
     for batch in case.batches:
         keys: dict[str, set[tuple[str, ...]]] = {}
         for row in batch:
             for name, elements in row.items():
                 if isinstance(elements, list):
                     keys.setdefault(name, set()).update(tuple(element) for element in elements)
-        if any(len(sets) > 1 for name, sets in keys.items() if name not in known):
+        if any(len(sets) > 1 for name, sets in keys.items() if name not in existing):
             return True
-        known |= keys.keys()
+        existing |= keys.keys()
     return False
 
 
 def has_null_after_value(case: ContractCase) -> bool:
     """Return whether a new key of a batch has a value first and a null later."""
-    known: set[str] = set()
+    existing: set[str] = set()
     for batch in case.batches:
         given: set[str] = set()
         for row in batch:
-            if any(value is None and key in given - known for key, value in row.items()):
+            if any(value is None and key in given - existing for key, value in row.items()):
                 return True
             given |= {key for key, value in row.items() if value is not None}
-        known |= given if batch is case.batches[0] else set()
+        existing |= given if batch is case.batches[0] else set()
     return False
 
 
-def verdict(case: ContractCase, theirs: list[dict[str, Any]]) -> str:
-    ours = outcomes(case)
-    if compared(ours) == compared(theirs):
+def verdict(case: ContractCase, expected: list[dict[str, Any]]) -> str:
+    actual = outcomes(case)
+    if compared(actual) == compared(expected):
         return "equal"
     if has_nested_first_run(case):
         return "nested-first-run"
     if has_null_after_value(case):
         return "a-null-for-a-refused-column"
-    unpruned = [{**mine, "tables": mine["first"]} if "first" in mine else mine for mine in ours]
-    return "a-row-left-out-leaves-columns-behind" if compared(unpruned) == compared(theirs) else "WRONG"
+    unpruned = [
+        {**own_result, "tables": own_result["first"]} if "first" in own_result else own_result
+        for own_result in actual
+    ]
+    return "a-row-left-out-leaves-columns-behind" if compared(unpruned) == compared(expected) else "WRONG"
 
 
 def answers() -> Iterator[tuple[ContractCase, list[dict[str, Any]]]]:
@@ -113,19 +118,19 @@ def answers() -> Iterator[tuple[ContractCase, list[dict[str, Any]]]]:
         yield from zip(cases, ask("contracts", cases=[case.coded() for case in cases]), strict=True)
 
 
-def recorded(case: ContractCase, theirs: list[dict[str, Any]]) -> list[str]:
+def recorded(case: ContractCase, expected: list[dict[str, Any]]) -> list[str]:
     """Return the recorded part of an answer: the verdict and the digest."""
-    return [verdict(case, theirs), digest(compared(theirs))]
+    return [verdict(case, expected), digest(compared(expected))]
 
 
 @needs_dlt
 def test_contracts_have_the_outcomes_of_dlt() -> None:
     verdicts: Counter[str] = Counter()
     wrong = []
-    for case, theirs in answers():
-        said = verdict(case, theirs)
-        verdicts[said] += 1
-        if said == "WRONG":
+    for case, expected in answers():
+        options = verdict(case, expected)
+        verdicts[options] += 1
+        if options == "WRONG":
             wrong.append(case.number)
 
     print(dict(verdicts.most_common()))  # noqa: T201  the figures are what one runs this for
@@ -137,6 +142,6 @@ def test_contracts_have_the_outcomes_of_dlt() -> None:
 def test_recorded_contracts_still_have_the_outcomes_of_dlt(start: int) -> None:
     vectors = vector("contracts.json")
     for number in range(start, start + CHUNK):
-        said, kept = vectors[number]
-        if said == "equal":
-            assert digest(compared(outcomes(contract_case(number)))) == kept, number
+        options, remaining = vectors[number]
+        if options == "equal":
+            assert digest(compared(outcomes(contract_case(number)))) == remaining, number

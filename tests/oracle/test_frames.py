@@ -77,9 +77,9 @@ EXCUSES: Final[dict[str, Callable[[Note], Note]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_frame_gets_the_columns_and_values_of_dlt(name: str) -> None:
-    theirs: Note = vector("frames.json")[name]
+    expected: Note = vector("frames.json")[name]
 
-    assert penstock_result(CASES[name]) == (EXCUSES[name](theirs) if name in EXCUSES else theirs)
+    assert penstock_result(CASES[name]) == (EXCUSES[name](expected) if name in EXCUSES else expected)
 
 
 @pytest.mark.parametrize("name", EXCUSES)

@@ -36,37 +36,39 @@ def roots(rows: list[Any], keys: Any = None) -> list[str]:
     texts = [encode(row).decode() for row in rows]
     batch = pa.RecordBatch.from_pydict({"text": texts, "id": ["?"] * len(texts)})
     (done,) = row_hashes(text_column="text", id_column="id", key_paths=keys)([batch])
-    return [str(one) for one in done.column("id").to_pylist()]
+    return [str(item) for item in done.column("id").to_pylist()]
 
 
 def theirs(*sets: list[Any], disposition: Any, keys: Any = None) -> list[dict[str, list[Any]]]:
-    said = {"name": "t", "write_disposition": disposition, "primary_key": keys}
-    return list(ask("ids", cases=[{**said, "rows": [code(row) for row in rows]} for rows in sets]))
+    options = {"name": "t", "write_disposition": disposition, "primary_key": keys}
+    return list(ask("ids", cases=[{**options, "rows": [code(row) for row in rows]} for rows in sets]))
 
 
 @needs_dlt
 def test_ids_from_keys_are_equal_to_those_of_dlt() -> None:
-    (found,) = theirs(ROWS, disposition=UPSERT, keys=["id", "Part No", "deep__key"])
+    (result,) = theirs(ROWS, disposition=UPSERT, keys=["id", "Part No", "deep__key"])
 
-    assert roots(ROWS, KEYS) == [row["_dlt_id"] for row in found["t"]]
+    assert roots(ROWS, KEYS) == [row["_dlt_id"] for row in result["t"]]
 
 
 @needs_dlt
 def test_ids_from_whole_rows_are_equal_to_those_of_dlt() -> None:
     rows = [*ROWS, *(row for number in range(120) for batch in rowset(number).batches for row in batch)]
-    kept = [row for row in rows if isinstance(row, dict)]
+    remaining = [row for row in rows if isinstance(row, dict)]
 
-    found = theirs(*([row] for row in kept), disposition=HISTORY)
+    result = theirs(*([row] for row in remaining), disposition=HISTORY)
 
-    pairs = [(row, tables["t"][0]["_dlt_id"]) for row, tables in zip(kept, found, strict=True) if tables]
-    assert len(pairs) > 0.9 * len(kept)
+    pairs = [
+        (row, tables["t"][0]["_dlt_id"]) for row, tables in zip(remaining, result, strict=True) if tables
+    ]
+    assert len(pairs) > 0.9 * len(remaining)
     assert roots([row for row, _ in pairs]) == [their for _, their in pairs]
 
 
 @needs_dlt
 def test_ids_of_nested_rows_are_equal_to_those_of_dlt() -> None:
-    (found,) = theirs(ROWS, disposition=UPSERT, keys=["id"])
-    expected = [(row["_dlt_parent_id"], row["_dlt_id"]) for row in found["t__list__inner"]]
+    (result,) = theirs(ROWS, disposition=UPSERT, keys=["id"])
+    expected = [(row["_dlt_parent_id"], row["_dlt_id"]) for row in result["t__list__inner"]]
     chains = [
         f"{root}{ID_SEPARATOR}1{ID_SEPARATOR}0{ID_SEPARATOR}2{ID_SEPARATOR}{index}"
         for root in [roots(ROWS[:1], {"id": [["id"]]})[0]]

@@ -27,15 +27,15 @@ def test_a_history_is_deterministic() -> None:
 
 
 def test_histories_cover_everything_that_is_compared() -> None:
-    found = Counter(trait for one in MANY for trait in (one["kind"], *one["traits"]))
+    result = Counter(trait for item in MANY for trait in (item["kind"], *item["traits"]))
 
     kinds = {*STRATEGIES, *(">".join(switch) for switch in SWITCHES)}
     traits = {
         *("nested: tags", "nested: tags and parts", "flag bool", "flag bigint", "compound key", "merge key"),
         *("sorted asc, doubles", "sorted desc, doubles", "no key", "active until"),
     }
-    assert kinds | traits == set(found)
-    assert {len(one["loads"]) for one in MANY} == {2, 3, 4, 5, 6}
+    assert kinds | traits == set(result)
+    assert {len(item["loads"]) for item in MANY} == {2, 3, 4, 5, 6}
 
 
 def comes_again(one: dict[str, Any]) -> bool:
@@ -49,11 +49,11 @@ def comes_again(one: dict[str, Any]) -> bool:
 
 
 def test_scd2_histories_retire_versions_and_insert_them_again() -> None:
-    assert sum(comes_again(one) for one in MANY if one["kind"] == "scd2") > 10
+    assert sum(comes_again(item) for item in MANY if item["kind"] == "scd2") > 10
 
 
 def test_recorded_histories_are_small_and_cover_every_strategy() -> None:
     recorded = [history(seed) for seed in RECORDED]
 
-    assert {one["kind"] for one in recorded} >= set(STRATEGIES)
+    assert {item["kind"] for item in recorded} >= set(STRATEGIES)
     assert set(vector("merges.json")) == {str(seed) for seed in RECORDED}

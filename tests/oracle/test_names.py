@@ -25,9 +25,9 @@ def digest(names: list[list[str]]) -> str:
 @pytest.mark.parametrize(("convention", "length"), ALL)
 def test_ten_thousand_names_equal_those_of_dlt(convention: str, length: int) -> None:
     raw = identifiers()
-    theirs = ask("names", convention=convention, max_length=length, raw=raw)
+    expected = ask("names", convention=convention, max_length=length, raw=raw)
 
-    different = [(r, o, t) for r, o, t in zip(raw, ours(convention, length), theirs, strict=True) if o != t]
+    different = [(r, o, t) for r, o, t in zip(raw, ours(convention, length), expected, strict=True) if o != t]
 
     assert different == []
     assert len(raw) == COUNT

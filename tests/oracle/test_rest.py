@@ -51,12 +51,13 @@ def compared(played: dict[str, Any]) -> dict[str, Any]:
     return {"asked": asked, "notes": _sorted_hashes(notes)}
 
 
-def _sorted_hashes(found: Any) -> Any:
-    if isinstance(found, dict):
+def _sorted_hashes(result: Any) -> Any:
+    if isinstance(result, dict):
         return {
-            key: sorted(one) if key == "unique_hashes" else _sorted_hashes(one) for key, one in found.items()
+            key: sorted(item) if key == "unique_hashes" else _sorted_hashes(item)
+            for key, item in result.items()
         }
-    return [_sorted_hashes(one) for one in found] if isinstance(found, list) else found
+    return [_sorted_hashes(item) for item in result] if isinstance(result, list) else result
 
 
 def renamed(name: str, played: dict[str, Any]) -> dict[str, Any]:
@@ -69,17 +70,17 @@ def renamed(name: str, played: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_configuration_yields_the_rows_and_requests_of_dlt(name: str, tmp_path: Path) -> None:
-    theirs = vector("rest.json")[name]
+    expected = vector("rest.json")[name]
 
-    ours = play(name, rest_api_source, Extracting(tmp_path), cases)
+    actual = play(name, rest_api_source, Extracting(tmp_path), cases)
 
-    assert compared(json.loads(json.dumps(ours))) == compared(renamed(name, theirs))
+    assert compared(json.loads(json.dumps(actual))) == compared(renamed(name, expected))
 
 
 @needs_dlt
 def test_dlt_still_answers_as_recorded() -> None:
     recorded, now = vector("rest.json"), theirs_now()
 
-    assert {name: compared(one) for name, one in now.items()} == {
-        name: compared(one) for name, one in recorded.items()
+    assert {name: compared(item) for name, item in now.items()} == {
+        name: compared(item) for name, item in recorded.items()
     }

@@ -36,7 +36,7 @@ def shape(decision: Decision) -> dict[str, Any]:
         name: {
             "parent": table.parent,
             "columns": [
-                [column, {key: said for key, said in facts.to_dict().items() if key not in UNCOMPARED}]
+                [column, {key: options for key, options in facts.to_dict().items() if key not in UNCOMPARED}]
                 for column, facts in table.columns.items()
             ],
         }
@@ -55,16 +55,16 @@ def outcome(case: Case, *switched_off: str) -> list[Decision]:
     return decisions
 
 
-def verdict(case: Case, theirs: list[dict[str, Any]]) -> str:
+def verdict(case: Case, dlt_result: list[dict[str, Any]]) -> str:
     """Return `equal`, or the name of the intended difference that explains the case; fail otherwise."""
     plain = outcome(case)
     if case.keys & set(NAMELESS):
         return "a-key-without-a-name"
     if any(decision.collisions for decision in plain):
         return "two-keys-one-name"
-    if "error" in theirs[-1]:
-        return FAILURES.get(theirs[-1]["error"], f"WRONG {theirs[-1]['error']}")
-    expected = [answer["tables"] for answer in theirs]
+    if "error" in dlt_result[-1]:
+        return FAILURES.get(dlt_result[-1]["error"], f"WRONG {dlt_result[-1]['error']}")
+    expected = [answer["tables"] for answer in dlt_result]
     if [shape(decision) for decision in plain] == expected:
         return "equal"
     if [shape(decision) for decision in outcome(case, *DIFFERENCES)] != expected:
@@ -87,22 +87,22 @@ def answers(first: int, last: int) -> Iterator[tuple[Case, list[dict[str, Any]]]
         yield from zip(cases, ask("rows", cases=[case.coded() for case in cases]), strict=True)
 
 
-def recorded(case: Case, theirs: list[dict[str, Any]]) -> list[str]:
+def recorded(case: Case, expected: list[dict[str, Any]]) -> list[str]:
     """Return the recorded part of an answer: the verdict, and the digest of a comparable result."""
-    said = verdict(case, theirs)
-    compared = "error" not in theirs[-1] and said not in UNCOMPARABLE
-    return [said, digest([answer["tables"] for answer in theirs])] if compared else [said]
+    options = verdict(case, expected)
+    compared = "error" not in expected[-1] and options not in UNCOMPARABLE
+    return [options, digest([answer["tables"] for answer in expected])] if compared else [options]
 
 
 @needs_dlt
 def test_row_sets_yield_the_tables_and_columns_of_dlt() -> None:
     verdicts: Counter[str] = Counter()
     wrong = []
-    for case, theirs in answers(0, COUNT):
-        said = verdict(case, theirs)
-        verdicts[said] += 1
-        if "WRONG" in said:
-            wrong.append((case.number, said))
+    for case, expected in answers(0, COUNT):
+        options = verdict(case, expected)
+        verdicts[options] += 1
+        if "WRONG" in options:
+            wrong.append((case.number, options))
 
     print(dict(verdicts.most_common()))  # noqa: T201  the figures are what one runs this for
     assert wrong == []
@@ -113,9 +113,9 @@ def test_row_sets_yield_the_tables_and_columns_of_dlt() -> None:
 def test_recorded_row_sets_still_yield_the_tables_of_dlt(start: int) -> None:
     vectors = vector("rows.json")
     for number in range(start, start + 100):
-        said, *kept = vectors[number]
+        options, *remaining = vectors[number]
         case = rowset(number)
-        switched_off = () if said == "equal" else tuple(DIFFERENCES)
+        switched_off = () if options == "equal" else tuple(DIFFERENCES)
         decisions = outcome(case, *switched_off)
-        if kept:
-            assert digest([shape(decision) for decision in decisions]) == kept[0], (number, said)
+        if remaining:
+            assert digest([shape(decision) for decision in decisions]) == remaining[0], (number, options)

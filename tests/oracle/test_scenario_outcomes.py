@@ -40,7 +40,7 @@ def test_scenarios_are_plain_data_and_deterministic() -> None:
 
 
 def test_scenarios_cover_everything_that_is_compared() -> None:
-    steps = [step for one in ALL.values() for step in one["steps"]]
+    steps = [step for item in ALL.values() for step in item["steps"]]
     contracts = {
         (entity, mode)
         for step in steps
@@ -49,8 +49,8 @@ def test_scenarios_cover_everything_that_is_compared() -> None:
     }
 
     assert len(ALL) >= 60
-    assert {one["kind"] for one in ALL.values()} == KINDS
-    assert {one["disposition"] for one in ALL.values()} == set(DISPOSITIONS)
+    assert {item["kind"] for item in ALL.values()} == KINDS
+    assert {item["disposition"] for item in ALL.values()} == set(DISPOSITIONS)
     assert {step["do"] for step in steps} == STEPS
     assert {step.get("refresh") for step in steps} == {None, "drop_sources", "drop_resources", "drop_data"}
     assert {entity for entity, mode in contracts if mode == "freeze"} == {"tables", "columns", "data_type"}
@@ -59,7 +59,7 @@ def test_scenarios_cover_everything_that_is_compared() -> None:
 
 @pytest.mark.parametrize("kind", sorted(KINDS - {"cursor", "job", "deleted", "contract"}))
 def test_each_family_covers_dispositions_that_add_and_that_replace(kind: str) -> None:
-    words = {one["disposition"] for one in ALL.values() if one["kind"] == kind}
+    words = {item["disposition"] for item in ALL.values() if item["kind"] == kind}
 
     assert words >= {"append", "replace"}
     assert words & {"delete-insert", "upsert", "scd2"}
@@ -82,13 +82,13 @@ def test_every_scenario_is_recorded_and_nothing_else() -> None:
 def test_every_difference_is_used_and_documented() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
-    assert {name for one in DIFFERENT.values() for name in one.names} == set(DIFFERENCES)
+    assert {name for item in DIFFERENT.values() for name in item.names} == set(DIFFERENCES)
     assert [name for name in DIFFERENCES if f"| `{name}` |" not in page] == []
     assert f"\n{len(ALL)} scenarios are played by dlt" in page
 
 
 def test_every_extra_scenario_is_the_expected_end_of_another_one() -> None:
-    used = {one.ends_as for one in DIFFERENT.values()}
+    used = {item.ends_as for item in DIFFERENT.values()}
 
     assert set(scenarios(WITHOUT_DIFFERENCES)) <= used
 
@@ -134,11 +134,11 @@ def test_rows_are_compared_by_their_values_and_their_parents() -> None:
     }
     played = {"steps": [], "state": {}, "datasets": {"demo": {"loads": 2, "tables": tables}}}
 
-    found = comparable(played)["datasets"]["demo"]
+    result = comparable(played)["datasets"]["demo"]
 
-    assert (found["loads"], found["tables"]) == (2, ["items", "items__tags", "others"])
-    assert found["content"]["items"]["rows"] == [{"id": 1}, {"id": 2, "tags": [{"value": "x"}]}]
-    assert found["content"]["others"] == {"rows": [], "orphans": {}}
+    assert (result["loads"], result["tables"]) == (2, ["items", "items__tags", "others"])
+    assert result["content"]["items"]["rows"] == [{"id": 1}, {"id": 2, "tags": [{"value": "x"}]}]
+    assert result["content"]["others"] == {"rows": [], "orphans": {}}
 
 
 @needs_dlt

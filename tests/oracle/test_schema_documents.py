@@ -16,28 +16,28 @@ def test_dlt_opens_a_schema_of_penstock_and_writes_the_same_text() -> None:
 
 
 def test_dlt_accepted_a_schema_document_of_penstock_without_a_new_version() -> None:
-    theirs = vector("files.json")
+    expected = vector("files.json")
 
-    assert theirs["document"] == document()
-    assert not theirs["modified"]
+    assert expected["document"] == document()
+    assert not expected["modified"]
 
 
 def test_exported_schemas_are_equal_to_those_of_dlt() -> None:
-    theirs = vector("files.json")
-    schema = Schema.from_dict(theirs["document"])
+    expected = vector("files.json")
+    schema = Schema.from_dict(expected["document"])
 
-    assert schema.to_pretty_yaml() == theirs["yaml"]
-    assert schema.to_pretty_json() == theirs["json"]
-    assert schema.to_pretty_yaml(remove_processing_hints=True) == theirs["bare_yaml"]
+    assert schema.to_pretty_yaml() == expected["yaml"]
+    assert schema.to_pretty_json() == expected["json"]
+    assert schema.to_pretty_yaml(remove_processing_hints=True) == expected["bare_yaml"]
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_a_schema_file_of_dlt_can_be_opened(form: str) -> None:
-    theirs = vector("files.json")
+    expected = vector("files.json")
 
-    schema = Schema.from_text(theirs[form])
+    schema = Schema.from_text(expected[form])
 
-    assert schema.to_dict() == theirs["document"]
+    assert schema.to_dict() == expected["document"]
     assert not schema.is_modified
 
 
@@ -48,7 +48,7 @@ def test_dlt_still_imports_files_as_recorded() -> None:
 
 def test_a_file_replaces_the_stored_schema_when_and_only_when_it_changed() -> None:
     stored: StoredSchema | None = None
-    for (what, given), theirs in zip(import_steps(), vector("imports.json"), strict=True):
+    for (what, given), expected in zip(import_steps(), vector("imports.json"), strict=True):
         if what == "file":
             stored = import_schema(given, stored)
         else:
@@ -56,7 +56,7 @@ def test_a_file_replaces_the_stored_schema_when_and_only_when_it_changed() -> No
             schema = Schema.from_stored(stored)
             schema.update_table(given)
             stored = schema.stored
-        assert stored.to_dict() == theirs
+        assert stored.to_dict() == expected
 
 
 @needs_dlt

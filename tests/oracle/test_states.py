@@ -32,11 +32,11 @@ STATES: Final[list[dict[str, Any]]] = [
 
 def plain(given: Any) -> Any:
     if isinstance(given, list):
-        return [plain(one) for one in given]
+        return [plain(item) for item in given]
     if not isinstance(given, dict):
         return given
     if "$" not in given:
-        return {key: plain(one) for key, one in given.items()}
+        return {key: plain(item) for key, item in given.items()}
     readers: dict[str, Any] = {
         "timestamp": datetime.fromisoformat,
         "date": date.fromisoformat,
@@ -49,17 +49,17 @@ def plain(given: Any) -> Any:
 
 @pytest.mark.parametrize("number", range(len(STATES)))
 def test_a_state_has_the_hash_and_the_text_of_dlt(number: int) -> None:
-    state, theirs = plain(STATES[number]), vector("states.json")[number]
+    state, expected = plain(STATES[number]), vector("states.json")[number]
 
-    assert state_hash(state) == theirs["hash"]
-    assert orjson.dumps(to_typed(state)).decode() == theirs["json"]
+    assert state_hash(state) == expected["hash"]
+    assert orjson.dumps(to_typed(state)).decode() == expected["json"]
 
 
 @pytest.mark.parametrize("number", range(len(STATES)))
 def test_a_state_written_by_dlt_is_read_as_dlt_reads_it(number: int) -> None:
-    theirs = vector("states.json")[number]
+    expected = vector("states.json")[number]
 
-    assert coded(from_typed(orjson.loads(theirs["json"]))) == theirs["read"]
+    assert coded(from_typed(orjson.loads(expected["json"]))) == expected["read"]
 
 
 @needs_dlt

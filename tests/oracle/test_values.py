@@ -50,30 +50,30 @@ def hard_cases() -> dict[str, Case]:
 def test_hard_rows_yield_the_rows_and_values_of_dlt() -> None:
     cases = hard_cases()
     answers = ask("rows", cases=[case.coded() for case in cases.values()], values=True)
-    said = {
+    options = {
         name: outcomes(case, answer)[0][0]
         for (name, case), answer in zip(cases.items(), answers, strict=True)
     }
-    assert {name: why for name, why in said.items() if why != "equal"} == HARD_DIFFERENCES
+    assert {name: why for name, why in options.items() if why != "equal"} == HARD_DIFFERENCES
 
 
 def outcomes(case: Case, answer: list[Any]) -> list[tuple[str, Any]]:
     """Return the comparison of each batch that dlt completed, and the error of dlt."""
-    found: list[tuple[str, Any]] = []
+    result: list[tuple[str, Any]] = []
     comparison = Comparison()
     stored = Schema.from_dict(case.document).stored
-    for batch, one in zip(case.batches, answer, strict=False):
-        if "error" in one:
-            found.append((FAILURES.get(one["error"], f"WRONG {one['error']}"), one["error"]))
+    for batch, item in zip(case.batches, answer, strict=False):
+        if "error" in item:
+            result.append((FAILURES.get(item["error"], f"WRONG {item['error']}"), item["error"]))
             continue
         decision = decide(stored, "t", gather(batch))
         stored = decision.schema
-        compared = comparison.compare(reference_tables(decision, batch), one, decision)
-        said = compared.verdict
-        if said == "WRONG" and case.keys & set(NAMELESS):
-            said = NAMELESS_KEY
-        found.append((said, compared))
-    return found
+        compared = comparison.compare(reference_tables(decision, batch), item, decision)
+        options = compared.verdict
+        if options == "WRONG" and case.keys & set(NAMELESS):
+            options = NAMELESS_KEY
+        result.append((options, compared))
+    return result
 
 
 @needs_dlt
@@ -85,11 +85,11 @@ def test_row_sets_yield_the_rows_and_values_of_dlt() -> None:
         cases = [rowset(number) for number in range(start, min(start + CHUNK, COUNT))]
         answers = ask("rows", cases=[case.coded() for case in cases], values=True)
         for case, answer in zip(cases, answers, strict=True):
-            for said, compared in outcomes(case, answer):
-                batches[said] += 1
+            for options, compared in outcomes(case, answer):
+                batches[options] += 1
                 if isinstance(compared, Compared):
                     cells.update(compared.cells)
-                if "WRONG" in said:
+                if "WRONG" in options:
                     wrong.append((case.number, getattr(compared, "wrong", compared)))
 
     print(dict(batches.most_common()), dict(cells.most_common()))  # noqa: T201  what one runs this for
@@ -106,13 +106,13 @@ def test_row_sets_yield_the_rows_and_values_of_dlt() -> None:
 
 def digest(case: Case) -> str:
     """Return a digest of penstock's rows of a case."""
-    found = []
+    result = []
     stored = Schema.from_dict(case.document).stored
     for batch in case.batches:
         decision = decide(stored, "t", gather(batch))
         stored = decision.schema
-        found.append(linked(reference_tables(decision, batch)))
-    return sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        result.append(linked(reference_tables(decision, batch)))
+    return sha256(json.dumps(result, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def recorded() -> dict[str, Any]:
@@ -123,8 +123,8 @@ def recorded() -> dict[str, Any]:
 
 @pytest.mark.parametrize("start", range(0, RECORDED, 100))
 def test_row_sets_still_yield_the_values_compared_with_dlt(start: int) -> None:
-    kept = vector("values.json")["sets"]
-    differing = [n for n in range(start, start + 100) if digest(rowset(n)) != kept[n]]
+    remaining = vector("values.json")["sets"]
+    differing = [n for n in range(start, start + 100) if digest(rowset(n)) != remaining[n]]
     assert differing == [], "compare with dlt again, and record anew"
 
 

@@ -175,12 +175,12 @@ def aimed(
     fault: Fault, at: Callable[[Request], bool] = lambda _: True, *, times: int = 1
 ) -> Callable[[Request], Fault | None]:
     """Return a plan with one fault for the first requests that match; all others pass."""
-    left = [times]
+    rest = [times]
 
     def plan(request: Request) -> Fault | None:
-        if left[0] == 0 or not request.allows(fault) or not at(request):
+        if rest[0] == 0 or not request.allows(fault) or not at(request):
             return None
-        left[0] -= 1
+        rest[0] -= 1
         return fault
 
     return plan
@@ -250,17 +250,17 @@ class _Connection(StreamRequestHandler):
                 self.wfile.write(reply.raw)
             _copy_body(head, self._asked, self._there.sendall)
             reply = self._reply_head()
-        kept = [reply.raw]
-        _copy_body(reply, self._answers, kept.append, method=method)
-        return b"".join(kept)
+        remaining = [reply.raw]
+        _copy_body(reply, self._answers, remaining.append, method=method)
+        return b"".join(remaining)
 
     def _swallow(self, head: Head) -> bytes:
         """Read the body of a request that is not forwarded, so that its client can read the reply."""
         if "expect" in head.headers:
             self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        kept: list[bytes] = []
-        _copy_body(head, self._asked, kept.append)
-        return b"".join(kept)
+        remaining: list[bytes] = []
+        _copy_body(head, self._asked, remaining.append)
+        return b"".join(remaining)
 
     def _refuse(self, kind: str, method: str, body: bytes) -> bool:
         if kind == "undeleted":
@@ -327,10 +327,10 @@ def _copy_body(
 
 
 def _copy(source: IO[bytes], size: int, sink: Callable[[bytes], object]) -> None:
-    left = size
-    while left > 0:
-        block = source.read(min(left, _BLOCK))
+    rest = size
+    while rest > 0:
+        block = source.read(min(rest, _BLOCK))
         if not block:
             raise ConnectionError("it ended in the middle of a body")
         sink(block)
-        left -= len(block)
+        rest -= len(block)

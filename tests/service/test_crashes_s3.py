@@ -53,9 +53,9 @@ def test_a_load_killed_in_a_bucket_ends_like_an_undisturbed_one(
         for step in tried:
             shop = base.copy(f"{location}/{step.number}", tmp_path / str(step.number))
             die_at(shop, step)
-            found = problems(shop, tmp_path / f"next-{step.number}", expected)
-            if found:
-                wrong[f"{step.number} {step.what}"] = found
+            result = problems(shop, tmp_path / f"next-{step.number}", expected)
+            if result:
+                wrong[f"{step.number} {step.what}"] = result
 
     with capsys.disabled():
         print(f"\n{kind} on S3: {len(tried)} of {len(steps)} points, {len(wrong)} wrong")  # noqa: T201 - figures

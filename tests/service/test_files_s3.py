@@ -64,8 +64,8 @@ def test_a_listing_of_several_pages_is_complete(location: str) -> None:
         store.put(f"many/{number % 3}/{number}.csv", b"id\n1\n")
     place = FolderLocation.of(f"{location}/many", keys())
 
-    deep = {found.path for found in list_files(place, Glob("**/*.csv"))}
-    flat = {found.path for found in list_files(place, Glob("*/*.csv"))}
+    deep = {result.path for result in list_files(place, Glob("**/*.csv"))}
+    flat = {result.path for result in list_files(place, Glob("*/*.csv"))}
 
     assert deep == flat == {f"{number % 3}/{number}.csv" for number in range(1_100)}
     assert [

@@ -50,13 +50,13 @@ def processes(location: str, folder: Path, dataset: str) -> None:
         )
         for number in range(PROCESSES)
     ]
-    for one in running:
-        assert one.stdin is not None
-        one.stdin.write("go\n")
-        one.stdin.flush()
-    told = [one.communicate() for one in running]
-    for one, (_, errors) in zip(running, told, strict=True):
-        assert one.returncode == 0, errors[-4000:]
+    for item in running:
+        assert item.stdin is not None
+        item.stdin.write("go\n")
+        item.stdin.flush()
+    output = [item.communicate() for item in running]
+    for item, (_, errors) in zip(running, output, strict=True):
+        assert item.returncode == 0, errors[-4000:]
 
 
 @pytest.mark.at_length
@@ -77,7 +77,7 @@ def test_pipelines_of_several_processes_load_into_one_dataset_at_once(
     data = pipeline.dataset()
     everyone = [(number, load) for number in range(PROCESSES) for load in range(LOADS)]
     events = data("SELECT client, load, `row` FROM events").fetchall()
-    assert sorted(events) == [(*one, row) for one in everyone for row in range(2)]
+    assert sorted(events) == [(*item, row) for item in everyone for row in range(2)]
     accounts = data("SELECT id, load FROM accounts").fetchall()
     wanted = {number * 1000 + load // 2: load for number, load in everyone}
     assert dict(accounts) == wanted
@@ -94,20 +94,20 @@ def test_pipelines_of_several_processes_load_into_one_dataset_at_once(
 @pytest.mark.at_length
 def test_loads_that_follow_each_other_open_no_more_connections(spark: SparkSession, tmp_path: Path) -> None:
     location, name = str(tmp_path / "lake"), f"seen{uuid.uuid4().hex[:8]}"
-    said = jdbc_catalog(location)
-    told = {**said["catalog_properties"]}
-    told["uri"] += f"?ApplicationName={name}"
+    options = jdbc_catalog(location)
+    output = {**options["catalog_properties"]}
+    output["uri"] += f"?ApplicationName={name}"
     pipeline = penstock.pipeline(
         "connected",
         pipelines_dir=tmp_path / "pipelines",
-        destination=penstock.destinations.iceberg(location, **{**said, "catalog_properties": told}),
+        destination=penstock.destinations.iceberg(location, **{**options, "catalog_properties": output}),
         dataset_name="demo",
         spark=spark,
     )
 
     def connections() -> int:
-        reader = spark.read.format("jdbc").option("url", said["catalog_properties"]["uri"])
-        reader = reader.option("user", told["jdbc.user"]).option("password", told["jdbc.password"])
+        reader = spark.read.format("jdbc").option("url", options["catalog_properties"]["uri"])
+        reader = reader.option("user", output["jdbc.user"]).option("password", output["jdbc.password"])
         query = f"SELECT pid FROM pg_stat_activity WHERE application_name = '{name}'"
         return reader.option("query", query).load().count()
 

@@ -70,8 +70,8 @@ def test_every_disposition_works_with_tables_and_packages_in_one_bucket(
     assert sorted(row[0] for row in pipeline.dataset()["merged"].fetchall()) == [1, 2, 3]
     packages = Packages.at(f"{location}/demo/_dlt_pkg/shop", credentials=keys())
     assert packages.last_sealed() is not None
-    told = [key for key in spark.conf.getAll if key.startswith("fs.s3a.bucket.")]
-    assert told == [], "the session is the user's, and has not heard of any key"
+    output = [key for key in spark.conf.getAll if key.startswith("fs.s3a.bucket.")]
+    assert output == [], "the session is the user's, and has not heard of any key"
 
 
 @pytest.mark.at_length
@@ -119,8 +119,8 @@ def cases() -> list[Any]:
 def test_the_contract_holds_in_a_bucket(
     kind: str, case: Case, spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    said = jdbc_catalog(location) if kind == "iceberg" else {}
-    lake = getattr(penstock.destinations, kind)(location, credentials=keys(), **said)
+    options = jdbc_catalog(location) if kind == "iceberg" else {}
+    lake = getattr(penstock.destinations, kind)(location, credentials=keys(), **options)
 
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 

@@ -70,15 +70,15 @@ def bucket() -> Iterator[str]:
 @contextmanager
 def faults(kind: str, proxy: Proxy) -> Iterator[None]:
     """Inject faults of one kind during a block."""
-    said = KINDS[kind]
-    if isinstance(said, dict):
-        proxy.plan = seeded(SEED, said)
+    settings = KINDS[kind]
+    if isinstance(settings, dict):
+        proxy.plan = seeded(SEED, settings)
         try:
             yield
         finally:
             proxy.plan = None
     else:
-        with toxic(*said):
+        with toxic(*settings):
             yield
 
 

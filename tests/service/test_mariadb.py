@@ -109,13 +109,13 @@ def test_types_keys_and_references_are_those_of_the_database(
     schema, dataset = pipeline.default_schema, pipeline.dataset()
     assert dataset.row_counts() == {"everything": 2, "makers": 1, "cheap": 2}
     rows = dataset.everything.order_by("id").arrow().to_pylist()
-    found = {name: value for name, value in rows[0].items() if not name.startswith("_dlt")}
-    assert found == VALUES
+    result = {name: value for name, value in rows[0].items() if not name.startswith("_dlt")}
+    assert result == VALUES
     assert {name for name, value in rows[1].items() if value is not None} == {
         *("id", "small", "_dlt_id", "_dlt_load_id")
     }
     columns = schema.tables["everything"].columns
-    assert [name for name, one in columns.items() if one.hints.get("primary_key")] == ["id"]
+    assert [name for name, column in columns.items() if column.hints.get("primary_key")] == ["id"]
     assert (columns["id"].is_nullable, columns["small"].is_nullable, columns["price"].is_nullable) == (
         *(False, False, True),
     )
@@ -131,12 +131,12 @@ def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
         database,
     )
 
-    (frame,) = [one for one in sql_table(address, "things") if hasattr(one, "rdd")]
-    found = [row["count"] for row in frame.groupBy(F.spark_partition_id().alias("part")).count().collect()]
+    (frame,) = [item for item in sql_table(address, "things") if hasattr(item, "rdd")]
+    result = [row["count"] for row in frame.groupBy(F.spark_partition_id().alias("part")).count().collect()]
 
-    assert sum(found) == int(tell("SELECT COUNT(*) FROM things", database))
-    assert len(found) == 8
-    assert max(found) <= 3 * median(found), found
+    assert sum(result) == int(tell("SELECT COUNT(*) FROM things", database))
+    assert len(result) == 8
+    assert max(result) <= 3 * median(result), result
 
 
 @pytest.mark.parametrize("cursor", ["id", "at", "name"])
@@ -154,7 +154,9 @@ def test_an_incremental_reads_each_new_row_once(
         )
         pipeline.run(orders)
 
-    assert sorted(pipeline.dataset()("SELECT id FROM orders").fetchall()) == [(one,) for one in range(1, 31)]
+    assert sorted(pipeline.dataset()("SELECT id FROM orders").fetchall()) == [
+        (item,) for item in range(1, 31)
+    ]
     assert pipeline.last_trace is not None
     (package,) = pipeline.last_trace.last_load_info.packages
     assert [table.rows for table in package.tables if table.table == "orders"] == [10]

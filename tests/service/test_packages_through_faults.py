@@ -42,7 +42,7 @@ FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 def in_ci(kinds: Iterable[str], *few: str) -> list[Any]:
     """All of these; CI tests a few."""
-    return [pytest.param(one, marks=() if one in few else pytest.mark.at_length) for one in kinds]
+    return [pytest.param(kind, marks=() if kind in few else pytest.mark.at_length) for kind in kinds]
 
 
 IMPATIENT: dict[str, Any] = {
@@ -90,8 +90,8 @@ def prepared(address: str) -> FileStorage:
 def contents(clean: FileStorage) -> dict[str, bytes]:
     """Return every object below a root."""
     base = clean.root.removeprefix("s3://")
-    found: dict[str, bytes] = clean.file_system.cat(clean.file_system.find(base))
-    return {path.removeprefix(f"{base}/"): content for path, content in found.items()}
+    result: dict[str, bytes] = clean.file_system.cat(clean.file_system.find(base))
+    return {path.removeprefix(f"{base}/"): content for path, content in result.items()}
 
 
 # --- one fault, at every request of every call

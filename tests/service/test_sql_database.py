@@ -92,8 +92,8 @@ def test_types_keys_and_references_are_those_of_the_database(
     )
 
     table = pipeline.default_schema.tables["everything"]
-    types = {name: (one.data_type, one.is_nullable) for name, one in table.columns.items()}
-    assert {name: one for name, one in types.items() if not name.startswith("_dlt")} == {
+    types = {name: (column.data_type, column.is_nullable) for name, column in table.columns.items()}
+    assert {name: item for name, item in types.items() if not name.startswith("_dlt")} == {
         "id": ("bigint", False),
         "small": ("bigint", False),
         **dict.fromkeys(("price", "exact", "whole", "cost"), ("decimal", True)),
@@ -162,9 +162,9 @@ def fill(schema: str, table: str, keys: str, *, kind: str = "bigint", width: int
     tell(f"INSERT INTO {schema}.{table} SELECT DISTINCT k, repeat('x', {width}) FROM ({keys}) q (k)")
 
 
-def ranges(schema: str, table: str, spark: SparkSession, **said: Any) -> list[int]:
+def ranges(schema: str, table: str, spark: SparkSession, **options: Any) -> list[int]:
     """Return the number of rows in each range of a table, as Spark reads it."""
-    (frame,) = [one for one in sql_table(URL, table, schema=schema, **said) if hasattr(one, "rdd")]
+    (frame,) = [item for item in sql_table(URL, table, schema=schema, **options) if hasattr(item, "rdd")]
     counted = frame.groupBy(F.spark_partition_id().alias("part")).count().collect()
     return [row["count"] for row in counted]
 
@@ -191,11 +191,11 @@ def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
 ) -> None:
     fill(schema, "things", keys, kind=kind)
 
-    found = ranges(schema, "things", spark)
+    result = ranges(schema, "things", spark)
 
-    assert [(sum(found),)] == ask(f"SELECT count(*) FROM {schema}.things")
-    assert len(found) == 8
-    assert max(found) <= 3 * median(found), found
+    assert [(sum(result),)] == ask(f"SELECT count(*) FROM {schema}.things")
+    assert len(result) == 8
+    assert max(result) <= 3 * median(result), result
 
 
 def test_rows_without_a_key_are_read_as_a_separate_range(schema: str, spark: SparkSession) -> None:
@@ -203,10 +203,10 @@ def test_rows_without_a_key_are_read_as_a_separate_range(schema: str, spark: Spa
     rows = "SELECT nullif(g % 1000, 7), repeat('x', 400) FROM generate_series(1, 50000) g"
     tell(f"INSERT INTO {schema}.things {rows}")
 
-    found = ranges(schema, "things", spark, partition_column="id", partitions=3)
+    result = ranges(schema, "things", spark, partition_column="id", partitions=3)
 
-    assert sum(found) == 50000
-    assert 50 in found
+    assert sum(result) == 50000
+    assert 50 in result
 
 
 @pytest.mark.parametrize("collation", [pytest.param("C", marks=pytest.mark.at_length), "en-x-icu"])
@@ -220,8 +220,8 @@ def test_an_incremental_on_texts_loses_none_whatever_their_collation(
         pipeline.run(sql_table(URL, "names", schema=schema, incremental=penstock.sources.incremental("name")))
 
     # Z is less than a in the order of bytes: it was committed too late.
-    found = pipeline.dataset()("SELECT name FROM names ORDER BY name").fetchall()
-    assert found == [("B",), ("C",), ("a",), ("b",)]
+    result = pipeline.dataset()("SELECT name FROM names ORDER BY name").fetchall()
+    assert result == [("B",), ("C",), ("a",), ("b",)]
 
 
 def test_the_newest_row_may_change_and_tables_get_columns_between_runs(
@@ -237,8 +237,8 @@ def test_the_newest_row_may_change_and_tables_get_columns_between_runs(
 
     pipeline.run(orders)
 
-    found = pipeline.dataset()("SELECT id, state, paid_by FROM orders ORDER BY id").fetchall()
-    assert found == [(1, "new", None), (2, "new", None), (3, "paid", "ada")]
+    result = pipeline.dataset()("SELECT id, state, paid_by FROM orders ORDER BY id").fetchall()
+    assert result == [(1, "new", None), (2, "new", None), (3, "paid", "ada")]
 
 
 @pytest.mark.at_length
@@ -256,7 +256,7 @@ def test_a_key_renamed_by_a_step_does_not_identify_rows(schema: str, pipeline: p
 
 
 def loaded_while_written(
-    schema: str, pipeline: penstock.Pipeline, runs: int, **said: Any
+    schema: str, pipeline: penstock.Pipeline, runs: int, **options: Any
 ) -> dict[str, list[tuple[int]]]:
     """Return the loaded ids by cursor after several runs beside four writers, and the written ids."""
     tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY, writer int, at timestamptz DEFAULT now())")
@@ -275,10 +275,10 @@ def loaded_while_written(
 
     def load() -> None:
         tables = [
-            sql_table(URL, "events", schema=schema, incremental=penstock.sources.incremental(name), **said)
+            sql_table(URL, "events", schema=schema, incremental=penstock.sources.incremental(name), **options)
             for name in ("id", "at")
         ]
-        pipeline.run([one.with_name(f"by_{one.incremental.cursor_path}") for one in tables])
+        pipeline.run([table.with_name(f"by_{table.incremental.cursor_path}") for table in tables])
 
     with ThreadPoolExecutor(4) as writers:
         running = [writers.submit(write, number) for number in range(4)]
@@ -287,22 +287,22 @@ def loaded_while_written(
                 load()
         finally:
             over.set()
-        for one in running:
-            one.result()
+        for item in running:
+            item.result()
     load()
 
-    found = {
+    result = {
         name: sorted(pipeline.dataset()(f"SELECT id FROM by_{name}").fetchall()) for name in ("id", "at")
     }
-    return {**found, "written": sorted(ask(f"SELECT id FROM {schema}.events"))}
+    return {**result, "written": sorted(ask(f"SELECT id FROM {schema}.events"))}
 
 
 @pytest.mark.parametrize("runs", [2, pytest.param(20, marks=pytest.mark.at_length)])
 def test_rows_committed_late_are_not_lost(schema: str, pipeline: penstock.Pipeline, runs: int) -> None:
-    found = loaded_while_written(schema, pipeline, runs)
+    result = loaded_while_written(schema, pipeline, runs)
 
-    assert len(found["written"]) > 10 * runs
-    assert found["id"] == found["at"] == found["written"]
+    assert len(result["written"]) > 10 * runs
+    assert result["id"] == result["at"] == result["written"]
 
 
 @pytest.mark.at_length
@@ -310,9 +310,9 @@ def test_without_the_snapshot_wait_rows_committed_late_are_lost(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
     """Without this loss the test above would prove nothing."""
-    found = loaded_while_written(schema, pipeline, 5, settle=0)
+    result = loaded_while_written(schema, pipeline, 5, settle=0)
 
-    assert set(found["id"]) < set(found["written"])
+    assert set(result["id"]) < set(result["written"])
 
 
 def test_a_transaction_that_does_not_end_fails_an_incremental(
@@ -386,7 +386,7 @@ def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipel
     for name in names:
         tell(f"CREATE TABLE {schema}.{name} (id int PRIMARY KEY, filler text)")
         tell(f"INSERT INTO {schema}.{name} SELECT g, repeat('x', 1800) FROM generate_series(1, 12000) g")
-    told = f"{URL}?ApplicationName={schema}"
+    output = f"{URL}?ApplicationName={schema}"
     seen: list[int] = []
     over = threading.Event()
 
@@ -404,7 +404,7 @@ def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipel
     watching = threading.Thread(target=look)
     watching.start()
     try:
-        pipeline.run(sql_database(told, schema=schema, table_names=names, connections=3))
+        pipeline.run(sql_database(output, schema=schema, table_names=names, connections=3))
     finally:
         over.set()
         watching.join()

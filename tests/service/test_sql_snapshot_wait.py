@@ -90,7 +90,7 @@ def test_maintenance_does_not_write_rows(schema: str, rows: RowQuery) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "known", "values", "reached"),
+    ("kind", "existing", "values", "reached"),
     [
         ("uuid", "uuid", ("5f0c6f2e-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000001"), 0),
         ('text COLLATE "en-x-icu"', "text", ("a", "B"), 0),
@@ -100,15 +100,15 @@ def test_maintenance_does_not_write_rows(schema: str, rows: RowQuery) -> None:
     ],
 )
 def test_the_furthest_value_is_that_of_spark(
-    schema: str, kind: str, known: str | None, values: tuple[str, ...], reached: int
+    schema: str, kind: str, existing: str | None, values: tuple[str, ...], reached: int
 ) -> None:
     tell(f"CREATE TABLE {schema}.things (c {kind})")
-    for value in (*(f"'{one}'" for one in values), "NULL"):
+    for value in (*(f"'{item}'" for item in values), "NULL"):
         tell(f"INSERT INTO {schema}.things VALUES ({value})")
     rows = RowQuery(dialect=POSTGRES, schema=schema, table="things")
     rows = (
-        replace(rows, postgres_types=(("c", known),))
-        if known
+        replace(rows, postgres_types=(("c", existing),))
+        if existing
         else replace(rows, text_columns=frozenset(("c",)))
     )
 
@@ -136,6 +136,6 @@ def test_a_column_counts_as_a_key_if_it_is_unique_by_itself(schema: str) -> None
     tell(f"CREATE TABLE {schema}.events (at timestamptz, code text UNIQUE, a int, b int, UNIQUE (a, b))")
     tell(f"CREATE INDEX ON {schema}.events (at)")
 
-    found = asked(keys_query(POSTGRES, schema, None))
+    result = asked(keys_query(POSTGRES, schema, None))
 
-    assert [(row["column_name"], row["kind"]) for row in found] == [("code", "unique")]
+    assert [(row["column_name"], row["kind"]) for row in result] == [("code", "unique")]

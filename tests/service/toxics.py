@@ -28,8 +28,8 @@ def toxic(*toxics: Toxic) -> Iterator[str]:
     """Yield the endpoint of the proxy, and remove all faults afterwards."""
     reset()
     try:
-        for number, one in enumerate(toxics):
-            _post("/proxies/s3/toxics", {"name": f"toxic {number}", **vars(one)})
+        for number, item in enumerate(toxics):
+            _post("/proxies/s3/toxics", {"name": f"toxic {number}", **vars(item)})
         yield os.environ["PENSTOCK_TEST_S3_TOXIC"]
     finally:
         reset()

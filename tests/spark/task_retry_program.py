@@ -90,7 +90,7 @@ def run(package: Package, spark: SparkSession, disturb: Callable[[], None] | Non
     def watch() -> None:
         while not is_over.wait(0.02):
             fresh = set(normalized_folders(package)) - before
-            if disturb and any(list(one.glob("*/_temporary/0/task_*")) for one in fresh):
+            if disturb and any(list(item.glob("*/_temporary/0/task_*")) for item in fresh):
                 was.set()
                 disturb()
                 return
@@ -116,12 +116,12 @@ def normalized_folders(package: Package) -> list[Path]:
 
 def executors() -> list[psutil.Process]:
     """Return the executor processes, the oldest first."""
-    found = [
-        one
-        for one in psutil.Process().children(recursive=True)
-        if "CoarseGrainedExecutorBackend" in " ".join(one.cmdline())
+    result = [
+        child
+        for child in psutil.Process().children(recursive=True)
+        if "CoarseGrainedExecutorBackend" in " ".join(child.cmdline())
     ]
-    return sorted(found, key=psutil.Process.create_time)
+    return sorted(result, key=psutil.Process.create_time)
 
 
 def kill() -> None:

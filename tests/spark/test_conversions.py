@@ -78,30 +78,30 @@ def expected(value: Any, to: Any) -> Any:
     seen = observe_value(value).type
     kind, plain = typed_value(value) if seen not in ("object", "list") else ("json", value)
     try:
-        found = convert.convert_value(plain, kind, to)
+        result = convert.convert_value(plain, kind, to)
     except ValueError:
         return None
-    return comparable(found, to)
+    return comparable(result, to)
 
 
-def comparable(found: Any, to: Any) -> Any:
+def comparable(result: Any, to: Any) -> Any:
     match to:
         case "json":
             return "json"
         case "timestamp":
-            moment = found.replace(tzinfo=UTC) if found.tzinfo is None else found
+            moment = result.replace(tzinfo=UTC) if result.tzinfo is None else result
             since = moment - datetime(1970, 1, 1, tzinfo=UTC)
             return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
         case "time" | "date":
-            return found.isoformat()
+            return result.isoformat()
         case "decimal" | "wei":
-            return format(WIDE.add(WIDE.normalize(Decimal(found)), 0), "f")
+            return format(WIDE.add(WIDE.normalize(Decimal(result)), 0), "f")
         case "double":
-            return "nan" if math.isnan(found) else float(found)
+            return "nan" if math.isnan(result) else float(result)
         case "binary":
-            return bytes(found)
+            return bytes(result)
         case _:
-            return found
+            return result
 
 
 def comparable_sql(expression: str, to: str) -> str:
@@ -119,39 +119,39 @@ def comparable_sql(expression: str, to: str) -> str:
 def stored_in(value: Any) -> list[StorageForm]:
     form, _ = decode_value(value)
     alone: dict[str, StorageForm] = {"bool": "bool", "whole": "bigint", "fraction": "double", "text": "text"}
-    found: list[StorageForm] = [alone[form]] if form in alone else []
-    found += ["tagged"] if form in ("text", "tagged") else []
-    found += ["json"] if form in ("object", "list") else []
-    return [*found, "mixed"]
+    result: list[StorageForm] = [alone[form]] if form in alone else []
+    result += ["tagged"] if form in ("text", "tagged") else []
+    result += ["json"] if form in ("object", "list") else []
+    return [*result, "mixed"]
 
 
 @pytest.mark.parametrize("stored", ["bool", "bigint", "double", "text", "tagged", "json", "mixed"])
 def test_every_value_is_converted_in_sql_as_in_python(spark: SparkSession, stored: StorageForm) -> None:
     values = [
-        one
-        for one in (*TEXTS, *WHOLE, *FRACTIONS, *OTHERS)
-        if stored in stored_in(orjson.loads(encode({"v": one}))["v"])
+        item
+        for item in (*TEXTS, *WHOLE, *FRACTIONS, *OTHERS)
+        if stored in stored_in(orjson.loads(encode({"v": item}))["v"])
     ]
     sql_type = {"bool": "BOOLEAN", "bigint": "BIGINT", "double": "DOUBLE", "mixed": "VARIANT"}.get(
         stored, "STRING"
     )
-    rows = [(number, encode({"v": one}).decode()) for number, one in enumerate(values)]
+    rows = [(number, encode({"v": item}).decode()) for number, item in enumerate(values)]
     frame = spark.createDataFrame(rows, "n INT, t STRING").selectExpr(
         "n", f"from_json(t, 'v {sql_type}').v AS v"
     )
-    kinds: list[Any] = sorted({observe_value(one).type for one in values})
+    kinds: list[Any] = sorted({observe_value(item).type for item in values})
     frame = frame.selectExpr("n", *(f"{typed_sql('v', stored, kind)} AS p_{kind}" for kind in kinds))
     wanted = [(kind, to) for kind in kinds for to in DATA_TYPES]
     select = [
         f"{comparable_sql(converted_sql(f'p_{kind}', kind, to), to)} AS {kind}_{to}" for kind, to in wanted
     ]
-    found = {row["n"]: row for row in frame.selectExpr("n", *select).collect()}
+    result = {row["n"]: row for row in frame.selectExpr("n", *select).collect()}
 
     wrong = []
     for number, value in enumerate(values):
         seen = observe_value(value).type
         for kind, to in wanted:
-            was = found[number][f"{kind}_{to}"]
+            was = result[number][f"{kind}_{to}"]
             if was is not None and to in ("decimal", "wei"):
                 was = format(WIDE.add(WIDE.normalize(was), 0), "f")
             if was is not None and to == "double" and math.isnan(was):

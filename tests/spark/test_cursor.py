@@ -45,7 +45,7 @@ def ids(frame: DataFrame) -> list[int]:
 
 @pytest.mark.every_mode
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("options", "result"),
     [
         ({}, list(range(10))),
         ({"start": 3}, [3, 4, 8, 9]),
@@ -56,10 +56,12 @@ def ids(frame: DataFrame) -> list[int]:
         ({"start": 1, "is_max": False}, [0, 1, 5, 6]),
     ],
 )
-def test_rows_within_the_bounds_are_new(spark: SparkSession, said: dict[str, Any], found: list[int]) -> None:
-    bounds = FrameBounds(column="odd `n`.x", **said)
+def test_rows_within_the_bounds_are_new(
+    spark: SparkSession, options: dict[str, Any], result: list[int]
+) -> None:
+    bounds = FrameBounds(column="odd `n`.x", **options)
 
-    assert ids(new_rows(numbers(spark), bounds)) == found
+    assert ids(new_rows(numbers(spark), bounds)) == result
 
 
 @pytest.mark.every_mode
@@ -114,20 +116,20 @@ def test_rows_at_the_boundary_are_recognized(
     first = write_frame(frame.filter("id < 8"), f"{location}/first")
     seen = observation(aggregates_from_files(frame, first, bounds), frame, bounds)
 
-    known = list(boundary_hashes(frame, first, bounds, seen.last_value))
+    existing = list(boundary_hashes(frame, first, bounds, seen.last_value))
     later = FrameBounds(column="odd `n`.x", key=key, start=4)
 
-    assert (seen.last_value, len(known), len(known[0])) == (4, 1, 9)
-    assert ids(new_rows(frame, later, known_hashes=known)) == [9]
-    assert new_rows(frame, later, known_hashes=known).columns == frame.columns
+    assert (seen.last_value, len(existing), len(existing[0])) == (4, 1, 9)
+    assert ids(new_rows(frame, later, known_hashes=existing)) == [9]
+    assert new_rows(frame, later, known_hashes=existing).columns == frame.columns
 
 
 @pytest.mark.every_mode
 @pytest.mark.parametrize(
-    ("missing", "found"), [("raise", [1, 2, 3]), ("include", [1, 2, 3]), ("exclude", [2, 3])]
+    ("missing", "result"), [("raise", [1, 2, 3]), ("include", [1, 2, 3]), ("exclude", [2, 3])]
 )
 def test_rows_without_a_value_are_counted_or_left_out(
-    spark: SparkSession, location: str, missing: Any, found: list[int]
+    spark: SparkSession, location: str, missing: Any, result: list[int]
 ) -> None:
     frame = spark.range(1, 4).select("id", F.when(F.col("id") > 1, F.col("id")).alias("n"))
     bounds = FrameBounds(column="n", start=2, on_missing=missing)
@@ -136,8 +138,8 @@ def test_rows_without_a_value_are_counted_or_left_out(
 
     watched.write.parquet(f"file://{location}/out")
 
-    assert ids(rows) == found
-    assert (seen.values() or {})[MISSING] == found.count(1)
+    assert ids(rows) == result
+    assert (seen.values() or {})[MISSING] == result.count(1)
 
 
 @pytest.mark.parametrize(

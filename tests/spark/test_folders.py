@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def test_spark_and_a_listing_give_the_same_digest(spark: SparkSession) -> None:
-    there = [(f"file:/lake/packages/17.5/data/a/{file.name}", file.size) for file in FILES]
-    files = spark.createDataFrame(there, "path STRING, length BIGINT")
+    existing = [(f"file:/lake/packages/17.5/data/a/{file.name}", file.size) for file in FILES]
+    files = spark.createDataFrame(existing, "path STRING, length BIGINT")
 
-    found = files.groupBy(folder_column("path", "/packages/17.5/")).agg(*folder_aggregates()).collect()
+    result = files.groupBy(folder_column("path", "/packages/17.5/")).agg(*folder_aggregates()).collect()
 
-    assert [tuple(row) for row in found] == [("data/a", 2, 17, DIGEST)]
+    assert [tuple(row) for row in result] == [("data/a", 2, 17, DIGEST)]

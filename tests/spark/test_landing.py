@@ -29,7 +29,9 @@ def read_back(spark: SparkSession, landed: FrameWriteResult) -> DataFrame:
 
 
 def keys(landed: FrameWriteResult) -> dict[str, Any]:
-    return {one["metadata"].get("key", one["name"]): one["type"] for one in landed.columns["fields"]}
+    return {
+        column["metadata"].get("key", column["name"]): column["type"] for column in landed.columns["fields"]
+    }
 
 
 def test_columns_are_written_with_their_types_under_safe_names(spark: SparkSession, tmp_path: Path) -> None:
@@ -45,8 +47,8 @@ def test_columns_are_written_with_their_types_under_safe_names(spark: SparkSessi
     landed = write_frame(frame, str(tmp_path / "out"))
 
     assert landed.rows == 1
-    found = keys(landed)
-    assert {key: kind for key, kind in found.items() if isinstance(kind, str)} == {
+    result = keys(landed)
+    assert {key: kind for key, kind in result.items() if isinstance(kind, str)} == {
         "id": "integer",
         "a.b": "byte",
         "we ird": "float",
@@ -61,9 +63,9 @@ def test_columns_are_written_with_their_types_under_safe_names(spark: SparkSessi
         "_metadata": "string",
         "": "string",
     }
-    assert "nothing" not in found
-    assert "nothings" not in found
-    assert [one["name"] for one in found["s"]["fields"]] == ["x"]
+    assert "nothing" not in result
+    assert "nothings" not in result
+    assert [item["name"] for item in result["s"]["fields"]] == ["x"]
     row = read_back(spark, landed).select("id", "s", "m", "l", F.expr("unix_micros(at)")).collect()[0]
     assert row.asDict(recursive=True) == {
         "id": 1,

@@ -82,8 +82,8 @@ def test_two_workers_never_share_a_session_and_a_free_one_is_used_again(pool: Se
 
 
 def test_the_next_run_uses_the_same_sessions_in_their_first_state(user: UserSession) -> None:
-    def run(told: dict[str, str]) -> SparkSession:
-        pool = SessionPool(user, ("delta",), told)
+    def run(output: dict[str, str]) -> SparkSession:
+        pool = SessionPool(user, ("delta",), output)
         with pool.session() as own:
             assert own.conf.get("spark.sql.autoBroadcastJoinThreshold") == "3"
             assert own.conf.get("some.mark", None) is None
@@ -110,14 +110,14 @@ def test_an_interrupt_cancels_jobs_of_the_run_and_none_of_the_user(
         return len(spark.range(0, 300, 1, 2).select(wait).collect())
 
     with ThreadPoolExecutor(2) as threads, pool.session() as own:
-        ours, theirs = threads.submit(slow, own), threads.submit(slow, user.spark)
-        while not ours.done():
+        actual, expected = threads.submit(slow, own), threads.submit(slow, user.spark)
+        while not actual.done():
             time.sleep(0.2)
             pool.interrupt()
 
         with pytest.raises(Py4JJavaError, match="CANCEL"):
-            ours.result(timeout=300)
-        assert theirs.result(timeout=300) == 300
+            actual.result(timeout=300)
+        assert expected.result(timeout=300) == 300
 
 
 def test_keys_are_set_in_the_sessions_of_the_run_and_not_in_that_of_the_user(user: UserSession) -> None:
@@ -143,8 +143,8 @@ def test_a_key_that_a_session_refuses_is_not_in_the_notes(user: UserSession) -> 
 
 
 def test_sql_text_is_read_as_it_is_written_whatever_the_user_has_set(user: UserSession) -> None:
-    theirs = dict.fromkeys(SQL_TEXT_CONF, "true")
-    for name, value in theirs.items():
+    expected = dict.fromkeys(SQL_TEXT_CONF, "true")
+    for name, value in expected.items():
         user.spark.conf.set(name, value)
     pool = SessionPool(user, ("delta",))
 
@@ -155,8 +155,8 @@ def test_sql_text_is_read_as_it_is_written_whatever_the_user_has_set(user: UserS
             .collect()
         )
 
-    assert [one.asDict() for one in row] == [{"${env:PATH}": "${env:PATH}\\n"}]
-    assert {name: user.spark.conf.get(name) for name in SQL_TEXT_CONF} == theirs
+    assert [item.asDict() for item in row] == [{"${env:PATH}": "${env:PATH}\\n"}]
+    assert {name: user.spark.conf.get(name) for name in SQL_TEXT_CONF} == expected
     pool.close()
 
 

@@ -70,7 +70,7 @@ def frames(
     dataset = plan_layout(decision, learned)
     raw = raw_rows(spark, texts)
     nested = parse_rows(raw, dataset, None, refused_rows(decision, dataset))
-    found = [
+    result = [
         parse_rows(raw, dataset, partial(unexpected_rows, decision, dataset, learned))
         .where("raw IS NOT NULL")
         .selectExpr(f"{literal(label)} AS label", "'odd' AS name", "raw.text AS shown")
@@ -78,34 +78,36 @@ def frames(
     for plan in plan_tables(decision, dataset, is_partial=True):
         frame = nested
         for step in projection_steps(plan.projection, load_id="1"):
-            kept = frame.where(step.where) if step.where else frame
-            frame = kept.selectExpr(*step.columns)
+            remaining = frame.where(step.where) if step.where else frame
+            frame = remaining.selectExpr(*step.columns)
         columns = [
             f"{comparable_sql(quote_name(name), plan.table.columns[name].data_type)} AS {quote_name(name)}"
             for name in frame.columns
             if name != "_dlt_load_id"
         ]
         comparable = frame.selectExpr(*columns).selectExpr("to_json(struct(*)) AS shown")
-        found.append(
+        result.append(
             comparable.selectExpr(
                 f"{literal(label)} AS label", f"{literal(plan.table.name)} AS name", "shown"
             )
         )
-    return found
+    return result
 
 
 def plain(value: Any) -> Any:
     """Return a JSON value with its tags replaced by their meaning."""
     if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return decode_value(value)[1]
 
 
 def read_back(text: str, table: Any) -> dict[str, Any]:
-    found = {name: from_sql(value, table.columns[name].data_type) for name, value in json.loads(text).items()}
-    return {name: value for name, value in found.items() if value is not None}
+    result = {
+        name: from_sql(value, table.columns[name].data_type) for name, value in json.loads(text).items()
+    }
+    return {name: value for name, value in result.items() if value is not None}
 
 
 def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -129,20 +131,20 @@ def compare(quick: SparkSession, batches: Iterable[Batch]) -> None:
             expected[label, name] = ordered(rows)
             tables[label, name] = decision.schema.tables[name]
         all_frames += frames(quick, label, decision, texts, learned)
-    found: dict[tuple[str, str], list[Any]] = {}
+    result: dict[tuple[str, str], list[Any]] = {}
     for begin in range(0, len(all_frames), TOGETHER):
         together = reduce(lambda one, other: one.unionAll(other), all_frames[begin : begin + TOGETHER])
         for row in together.collect():
-            found.setdefault((row["label"], row["name"]), []).append(row["shown"])
-    odd = {key: rows for key, rows in found.items() if key[1] == "odd"}
+            result.setdefault((row["label"], row["name"]), []).append(row["shown"])
+    odd = {key: rows for key, rows in result.items() if key[1] == "odd"}
     compared = {
         key: ordered([read_back(text, tables[key]) for text in rows]) if key in tables else rows
-        for key, rows in found.items()
+        for key, rows in result.items()
         if key[1] != "odd"
     }
     wrong = {key: (compared.get(key), rows) for key, rows in expected.items() if compared.get(key) != rows}
     assert not odd, "\n".join(f"{key} odd: {rows}" for key, rows in odd.items())
-    assert not wrong, "\n".join(f"{key}\n  {one}\n  {other}" for key, (one, other) in wrong.items())
+    assert not wrong, "\n".join(f"{key}\n  {item}\n  {other}" for key, (item, other) in wrong.items())
     unexpected = {key: rows for key, rows in compared.items() if key not in expected}
     assert not unexpected, "\n".join(f"{key} unexpected: {rows}" for key, rows in unexpected.items())
 
@@ -167,9 +169,9 @@ def test_row_sets_are_converted_like_the_reference(quick: SparkSession, start: i
 
 def test_hostile_rows_are_converted_like_the_reference(quick: SparkSession) -> None:
     stored = Schema("shop").stored
-    kept = [one for one in ALL if isinstance(one, Kept) and one.name not in LARGE]
-    plain = [one.row if isinstance(one.row, dict) else one.value for one in kept]
-    alone = [(one.name, stored, [row]) for one, row in zip(kept, plain, strict=True)]
+    remaining = [item for item in ALL if isinstance(item, Kept) and item.name not in LARGE]
+    plain = [item.row if isinstance(item.row, dict) else item.value for item in remaining]
+    alone = [(item.name, stored, [row]) for item, row in zip(remaining, plain, strict=True)]
     if not AT_LENGTH:
         alone = random.Random(SEED).sample(alone, 12)
 
@@ -189,20 +191,20 @@ def surprises(decision: Decision, learned: RowProfile, row: Any, number: int) ->
             is_kept_as_json(decision, path[:end], form) for end in range(len(path)) for form in CONTAINERS
         ):
             continue
-        form, found = decode_value(value)
-        known = learned.forms.get(path, frozenset())
+        form, result = decode_value(value)
+        existing = learned.forms.get(path, frozenset())
         is_strict = path in strict_fractions(decision)
         if form == "null" or (
-            form == "whole" and known == {"fraction"} and abs(value) <= 2**53 and not is_strict
+            form == "whole" and existing == {"fraction"} and abs(value) <= 2**53 and not is_strict
         ):
             continue
-        if form == "large" and "fraction" in known and (len(known) > 1 or is_strict):
+        if form == "large" and "fraction" in existing and (len(existing) > 1 or is_strict):
             continue
-        if form not in known:
+        if form not in existing:
             return True
-        rule = decision.rules.get((path, observe_value(found).type))
+        rule = decision.rules.get((path, observe_value(result).type))
         chain = [] if rule is None else list(all_of(rule))
-        if chain and all(one.action in ("keep", "convert") for one in chain) and not takes(chain, found):
+        if chain and all(item.action in ("keep", "convert") for item in chain) and not takes(chain, result):
             return True
     return False
 
@@ -249,8 +251,8 @@ def test_rows_unlike_earlier_ones_are_found(quick: SparkSession, start: int) -> 
             nested.where("raw IS NOT NULL").selectExpr(f"'{number}' AS label", "raw.text AS text")
         )
     together = reduce(lambda one, other: one.unionAll(other), found_frames)
-    found = {(row["label"], row["text"]) for row in together.collect()}
+    result = {(row["label"], row["text"]) for row in together.collect()}
 
-    assert expected - found == set(), "a surprise that is not found is a value that is lost"
-    assert found - expected == set()
-    assert 0 < len(found) < rows_seen
+    assert expected - result == set(), "a surprise that is not found is a value that is lost"
+    assert result - expected == set()
+    assert 0 < len(result) < rows_seen

@@ -18,9 +18,9 @@ def test_spark_reads_each_literal_as_its_text(spark: SparkSession) -> None:
     texts = Hostile(SEED).texts(3_000)
     assert spark.conf.get("spark.sql.variable.substitute") == "true"
 
-    found = spark.sql(f"SELECT array({', '.join(map(literal, texts))})").collect()[0][0]
+    result = spark.sql(f"SELECT array({', '.join(map(literal, texts))})").collect()[0][0]
 
-    assert [pair for pair in zip(found, texts, strict=True) if pair[0] != pair[1]] == []
+    assert [pair for pair in zip(result, texts, strict=True) if pair[0] != pair[1]] == []
 
 
 def test_spark_reads_each_identifier_and_each_key_of_a_variant(spark: SparkSession) -> None:
@@ -34,7 +34,7 @@ def test_spark_reads_each_identifier_and_each_key_of_a_variant(spark: SparkSessi
     keys = (variant_value("v", (name,), "int") for name in names)
 
     assert session.sql(f"SELECT {columns}").columns == names
-    found = (
+    result = (
         row.selectExpr("to_variant_object(v) AS v").selectExpr(f"array({', '.join(keys)})").collect()[0][0]
     )
-    assert found == list(range(len(names)))
+    assert result == list(range(len(names)))

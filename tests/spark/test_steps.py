@@ -51,10 +51,10 @@ def test_rows_are_read_under_their_keys_and_named_by_position(raw: DataFrame) ->
 def test_a_row_that_does_not_parse_keeps_its_text_and_position(raw: DataFrame) -> None:
     dataset = build_layout(profile_rows([b'{"a": true}']).forms, lambda *_: False)
 
-    found = parse_rows(raw, dataset).where("raw IS NOT NULL").select("raw.*").collect()
+    result = parse_rows(raw, dataset).where("raw IS NOT NULL").select("raw.*").collect()
 
-    assert len(found) == 20
-    assert {row["position"] for row in found} == set(range(10))
+    assert len(result) == 20
+    assert {row["position"] for row in result} == set(range(10))
 
 
 def test_ids_are_unique_and_independent_of_how_rows_are_read(raw: DataFrame, spark: SparkSession) -> None:
@@ -65,7 +65,7 @@ def test_ids_are_unique_and_independent_of_how_rows_are_read(raw: DataFrame, spa
 
     assert len(set(first.values())) == 20
     assert second == first
-    assert all(len(found) == 14 for found in first.values())
+    assert all(len(result) == 14 for result in first.values())
 
 
 def test_another_load_has_other_ids(raw: DataFrame) -> None:

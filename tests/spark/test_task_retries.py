@@ -20,7 +20,7 @@ def test_retried_tasks_change_neither_rows_nor_ids(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     quiet, *others = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
     assert quiet["rows"] > 24_000
-    assert [one["run"] for one in others] == ["killed", "held up"]
-    for one in others:
-        assert one["disturbed"]
-        assert (one["digest"], one["rows"]) == (quiet["digest"], quiet["rows"])
+    assert [other["run"] for other in others] == ["killed", "held up"]
+    for other in others:
+        assert other["disturbed"]
+        assert (other["digest"], other["rows"]) == (quiet["digest"], quiet["rows"])

@@ -112,7 +112,7 @@ class Shop:
         if self.kind == "iceberg":
             other.run(1)
             return other
-        source, target = (FileStorage(one.location, credentials=self.credentials) for one in (self, other))
+        source, target = (FileStorage(item.location, credentials=self.credentials) for item in (self, other))
         source.file_system.copy(source.root, target.root, recursive=True)
         shutil.copytree(self.disk, disk)
         return other

@@ -95,14 +95,14 @@ def outcome(root: Path, spark: SparkSession, lake: Lake) -> dict[str, Any]:
     """Return documents, ids that come from rows, the load of each kept row, and the cursors, by name."""
     loaded = loads(root)
     tables: Content = with_load_numbers(content(root, spark, lake), loaded)
-    chains = {one: {name: tables[name] for name in tables if name.startswith(one)} for one in ROOTS}
-    found: dict[str, Any] = {f"rows of {one}": documents(chains[one], one) for one in ROOTS}
-    for one in ROOTS:
-        ids = {name: sorted(row["_dlt_id"] for row in chains[one][name]) for name in chains[one]}
-        found[f"ids of {one}"] = ids if one in _STABLE else {name: len({*ids[name]}) for name in ids}
-        if one != "stock":  # all of its rows are those of the last run, whichever that was
-            found[f"loads of {one}"] = sorted(row["_dlt_load_id"] for row in chains[one][one])
-    return found | {"cursors": cursors(root)}
+    chains = {item: {name: tables[name] for name in tables if name.startswith(item)} for item in ROOTS}
+    result: dict[str, Any] = {f"rows of {item}": documents(chains[item], item) for item in ROOTS}
+    for item in ROOTS:
+        ids = {name: sorted(row["_dlt_id"] for row in chains[item][name]) for name in chains[item]}
+        result[f"ids of {item}"] = ids if item in _STABLE else {name: len({*ids[name]}) for name in ids}
+        if item != "stock":  # all of its rows are those of the last run, whichever that was
+            result[f"loads of {item}"] = sorted(row["_dlt_load_id"] for row in chains[item][item])
+    return result | {"cursors": cursors(root)}
 
 
 def cursors(root: Path) -> dict[str, Any]:

@@ -81,12 +81,16 @@ class Lake:
             return _marks_in_log(dataset / table)
         own = new_session(spark, QUICK_CONF | catalog_at(dataset.parent))
         name = f"{_OTHER_CATALOG}.`{dataset.name}`.`{table}`"
-        found = own.sql(
+        result = own.sql(
             f"SELECT summary, snapshot_id FROM {name}.snapshots WHERE snapshot_id IN "
             f"(SELECT snapshot_id FROM {name}.history WHERE is_current_ancestor)"
         )
-        commits = [(row["summary"], row["snapshot_id"]) for row in found.collect()]
-        return [(int(one[SEQUENCE]), one[MANIFEST], version) for one, version in commits if MANIFEST in one]
+        commits = [(row["summary"], row["snapshot_id"]) for row in result.collect()]
+        return [
+            (int(commit[SEQUENCE]), commit[MANIFEST], version)
+            for commit, version in commits
+            if MANIFEST in commit
+        ]
 
 
 def with_observed_commits(tables: Any, steps: Steps) -> ObservedTables:
@@ -110,9 +114,9 @@ def catalog_at(warehouse: Path) -> dict[str, str]:
 def _marks_in_log(table: Path) -> Iterator[tuple[int, str, int]]:
     for log in sorted((table / "_delta_log").glob("*.json")):
         for line in log.read_text(encoding="utf-8").splitlines():
-            said = json.loads(json.loads(line).get("commitInfo", {}).get("userMetadata") or "{}")
-            if "sequence" in said:
-                yield said["sequence"], said["manifest"], int(log.stem)
+            options = json.loads(json.loads(line).get("commitInfo", {}).get("userMetadata") or "{}")
+            if "sequence" in options:
+                yield options["sequence"], options["manifest"], int(log.stem)
 
 
 DELTA: Final = Lake("delta", DeltaReference(), sign="_delta_log", can_move=True)

@@ -28,14 +28,14 @@ def run_with_pause(
     destination: Callable[[Steps, str], Destination] = DELTA.destination_with_steps,
 ) -> list[str]:
     """Run up to the first step of a kind, call `other`, and continue; return the result of `other`."""
-    said: list[list[str]] = []
+    options: list[list[str]] = []
 
     def pause(step: Step) -> None:
-        if step.kind == kind and not said:
-            said.append([])
+        if step.kind == kind and not options:
+            options.append([])
             with steps_not_recorded(steps):
                 expire_lease(root)
-                said[0] += other() or []
+                options[0] += other() or []
 
     steps = Steps(root, pause)
     with monkeypatch.context() as patch:
@@ -49,5 +49,5 @@ def run_with_pause(
                 late.run(shop(2))
         except Exception as error:  # any error is allowed after the pause
             stumbled = error
-    assert said, f"there is no step {kind!r}, but {stumbled!r}"
-    return said[0]
+    assert options, f"there is no step {kind!r}, but {stumbled!r}"
+    return options[0]

@@ -28,8 +28,8 @@ def shop(upto: int) -> list[Any]:
 
     # A replaced resource starts from scratch each time, so only the batch of the call counts for it.
     return [
-        penstock.resource(batch, name=name, write_disposition=said)(name)
-        for name, said in DISPOSITIONS.items()
+        penstock.resource(batch, name=name, write_disposition=options)(name)
+        for name, options in DISPOSITIONS.items()
     ]
 
 

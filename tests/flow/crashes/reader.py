@@ -54,11 +54,11 @@ class Reader:
         try:
             dataset = pipeline_at(self.root, self.spark, destination=self.lake, disk="reader").dataset()
             loaded = dataset.load_ids()
-            found = comparable_content(rows_of({table: dataset[table].spark() for table in TABLES}), loaded)[
+            result = comparable_content(rows_of({table: dataset[table].spark() for table in TABLES}), loaded)[
                 "chains"
             ]
         except Exception as error:  # a reader must get no error
             self.mixed.append(f"a reader got {type(error).__name__}: {error}")
             return
-        if found != self.whole[len(loaded) - 1]:
-            self.mixed.append(f"after {len(loaded)} loads a reader saw {found}")
+        if result != self.whole[len(loaded) - 1]:
+            self.mixed.append(f"after {len(loaded)} loads a reader saw {result}")

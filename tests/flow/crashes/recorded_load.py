@@ -106,7 +106,7 @@ class RecordedLoad:
             root,
             spark,
             self.lake,
-            [comparable_content(one.tables, one.loaded)["chains"] for one in (self.first, self.expected)],
+            [comparable_content(item.tables, item.loaded)["chains"] for item in (self.first, self.expected)],
         )
 
     def first_of_each_kind(self) -> list[Step]:
@@ -144,7 +144,7 @@ def chosen(steps: Sequence[Step], few: int) -> list[Step]:
     """Return the steps to test: as many as requested, the same ones for one seed."""
     if REQUESTED:
         words, _, part = REQUESTED.rpartition(":") if "/" in REQUESTED else (REQUESTED, "", "1/1")
-        number, parts = (int(one) for one in part.split("/"))
+        number, parts = (int(item) for item in part.split("/"))
         return (of_each_kind(steps) if words == "kinds" else list(steps))[number - 1 :: parts]
     picked = random.Random(SEED).sample(range(len(steps)), min(few, len(steps)))
     return [steps[number] for number in sorted(picked)]
@@ -170,10 +170,10 @@ def problems(
 def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str]:
     """Return every difference from the expected content after both loads."""
     lake = expected.lake
-    found = Expected.at(root, spark, lake)
+    result = Expected.at(root, spark, lake)
     packages = packages_at(root)
-    said = [
-        *_if(len(found.loaded) != 2, f"{len(found.loaded)} loads are complete"),
+    options = [
+        *_if(len(result.loaded) != 2, f"{len(result.loaded)} loads are complete"),
         *_if(set(done(root).values()) != {2}, f"the state has {done(root)}"),
         *_if(bool(packages.unsealed_packages()), "packages are pending"),
         *_if(packages.pending_load() is not None, "a load is pending"),
@@ -182,20 +182,20 @@ def differences(root: Path, spark: SparkSession, expected: Expected) -> list[str
             for table, number in contents_of(root, spark, lake)
         ],
     ]
-    if found.loaded == expected.loaded:
-        tables = [name for name in TABLES if found.tables.get(name) != expected.tables[name]]
-        return said + [f"{name} has {found.tables.get(name)}" for name in tables]
-    if len(found.loaded) != len(expected.loaded):
-        return said
-    ours, theirs = (
-        comparable_content(found.tables, found.loaded),
+    if result.loaded == expected.loaded:
+        tables = [name for name in TABLES if result.tables.get(name) != expected.tables[name]]
+        return options + [f"{name} has {result.tables.get(name)}" for name in tables]
+    if len(result.loaded) != len(expected.loaded):
+        return options
+    actual, dlt_result = (
+        comparable_content(result.tables, result.loaded),
         comparable_content(expected.tables, expected.loaded),
     )
-    return said + [
-        f"{what} of {name}: {ours[what].get(name)}"
-        for what in theirs
-        for name in theirs[what]
-        if ours[what].get(name) != theirs[what][name]
+    return options + [
+        f"{what} of {name}: {actual[what].get(name)}"
+        for what in dlt_result
+        for name in dlt_result[what]
+        if actual[what].get(name) != dlt_result[what][name]
     ]
 
 
@@ -211,5 +211,5 @@ def contents_of(root: Path, spark: SparkSession, lake: Lake) -> Iterable[tuple[s
                 yield table, sequence
 
 
-def _if(condition: bool, said: str) -> list[str]:
-    return [said] if condition else []
+def _if(condition: bool, options: str) -> list[str]:
+    return [options] if condition else []

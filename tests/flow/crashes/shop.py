@@ -73,8 +73,8 @@ def shop(upto: int, **replaced: list[dict[str, Any]]) -> list[Any]:
 
     def batches(name: str) -> Iterator[dict[str, Any]]:
         state = penstock.current.resource_state()
-        known = BATCHES[name][:upto]
-        for batch in [*known[:-1], replaced.get(name, known[-1])][state.get("done", 0) :]:
+        existing = BATCHES[name][:upto]
+        for batch in [*existing[:-1], replaced.get(name, existing[-1])][state.get("done", 0) :]:
             yield from batch
         state["done"] = upto
 
@@ -118,12 +118,12 @@ def expire_lease(root: Path) -> None:
 def expire_holder(packages: Packages) -> None:
     """Write the id of an ended process into the lease."""
     store = packages.store
-    with subprocess.Popen(["true"]) as gone:
-        gone.wait()
+    with subprocess.Popen(["true"]) as removed:
+        removed.wait()
     for name in store.names("lease"):
         if name.endswith(".json"):
             holder = read_control(store, f"lease/{name}") or {}
-            store.put(f"lease/{name}", encode_control({**holder, "process": gone.pid}))
+            store.put(f"lease/{name}", encode_control({**holder, "process": removed.pid}))
 
 
 def image(root: Path, into: Path) -> Path:
@@ -146,15 +146,15 @@ def content(root: Path, spark: SparkSession, lake: Lake = DELTA) -> Content:
 
 def rows_of(frames: Mapping[str, DataFrame]) -> Content:
     """Read all rows of several tables in one query."""
-    found: Content = {table: [] for table in sorted(frames)}
+    result: Content = {table: [] for table in sorted(frames)}
     row = F.to_json(F.struct("*"), {"timestampFormat": _MOMENTS})
     parts = [frame.select(F.lit(table).alias("table"), row.alias("row")) for table, frame in frames.items()]
     for table, text in sorted(reduce(lambda one, other: one.union(other), parts).collect()):
-        found[table].append(json.loads(text))
-    return found
+        result[table].append(json.loads(text))
+    return result
 
 
-def with_load_numbers(found: Content, loaded: list[str]) -> Content:
+def with_load_numbers(result: Content, loaded: list[str]) -> Content:
     """Replace the ids of loads by their numbers."""
     words = {load_id: f"load {number}" for number, load_id in enumerate(loaded, 1)}
     moments = {
@@ -163,13 +163,13 @@ def with_load_numbers(found: Content, loaded: list[str]) -> Content:
     }
     return {
         table: [{name: _word(name, value, words, moments) for name, value in row.items()} for row in rows]
-        for table, rows in found.items()
+        for table, rows in result.items()
     }
 
 
-def comparable_content(found: Content, loaded: list[str]) -> dict[str, Any]:
+def comparable_content(result: Content, loaded: list[str]) -> dict[str, Any]:
     """Return the content without ids of loads: documents, and the ids that come from the rows alone."""
-    tables = with_load_numbers(found, loaded)
+    tables = with_load_numbers(result, loaded)
     ids = {
         table: sorted(row["_dlt_id"] for row in rows)
         for table, rows in tables.items()

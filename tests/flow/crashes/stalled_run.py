@@ -121,11 +121,11 @@ class StalledRun:
 
 def causes(error: BaseException | None) -> list[BaseException]:
     """Return an error and all its causes."""
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
+    result: list[BaseException] = []
+    while error is not None and error not in result:
+        result.append(error)
         error = getattr(error, "exception", None) or error.__cause__ or error.__context__
-    return found
+    return result
 
 
 def has_lost_its_lease(run: StalledRun) -> bool:
@@ -140,10 +140,10 @@ def load(upto: int) -> Callable[[Shop, Steps], None]:
 
 def recorded_steps(base: Shop, tmp_path: Path) -> tuple[list[Step], object]:
     """Return the steps of an undisturbed second load, and the content that readers see after it."""
-    whole = base.copy(f"{base.location}-whole", tmp_path / "whole-disk")
-    run = StalledRun(whole, load(2)).start().resume()
+    complete = base.copy(f"{base.location}-whole", tmp_path / "whole-disk")
+    run = StalledRun(complete, load(2)).start().resume()
     assert run.error is None, run.error
-    return run.steps.seen, whole.content()
+    return run.steps.seen, complete.content()
 
 
 def taken_over(
@@ -192,9 +192,9 @@ def stall_each(base: Shop, tmp_path: Path, folder: str, *, few: int) -> tuple[in
     wrong: dict[str, list[str]] = {}
     for step in tried:
         shop = base.copy(f"{folder}/{step.number}", tmp_path / f"disk-{step.number}")
-        reached, found = taken_over(shop, step.number, tmp_path / f"other-{step.number}")
-        found += problems(shop, tmp_path / f"next-{step.number}", expected)
-        if found:
-            wrong[f"{step.number} {reached.what}"] = found
+        reached, result = taken_over(shop, step.number, tmp_path / f"other-{step.number}")
+        result += problems(shop, tmp_path / f"next-{step.number}", expected)
+        if result:
+            wrong[f"{step.number} {reached.what}"] = result
         shop.remove()
     return len(tried), len(steps), wrong

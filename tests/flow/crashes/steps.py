@@ -42,10 +42,10 @@ class Step:
     @property
     def kind(self) -> str:
         """The text of the step without ids of loads, jobs and files."""
-        found = self.what
+        result = self.what
         for pattern, word in _VARYING:
-            found = pattern.sub(word, found)
-        return found
+            result = pattern.sub(word, result)
+        return result
 
 
 @dataclass
@@ -128,8 +128,8 @@ class ObservedTables:
         self._tables, self._steps = tables, steps
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._tables, name)
-        return self._with_steps(name, found) if name in _COMMITS else found
+        result = getattr(self._tables, name)
+        return self._with_steps(name, result) if name in _COMMITS else result
 
     def _with_steps(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def commit(table: Any, *arguments: Any, **options: Any) -> Any:

@@ -47,14 +47,14 @@ class Refusing:
         self._tables = tables
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._tables, name)
+        result = getattr(self._tables, name)
 
         def merge(table: Any, *arguments: Any, **options: Any) -> Any:
             if table.name == "prices":
                 raise DestinationTerminalException("table prices refuses a row", hint="none")
-            return found(table, *arguments, **options)
+            return result(table, *arguments, **options)
 
-        return merge if name == "merge" else found
+        return merge if name == "merge" else result
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def at(root: Path, table: str) -> str:
     return f"delta.`{lake_of(root)}/{NAME}/{table}`"
 
 
-def drop(root: Path, spark: SparkSession, destination: Destination | Lake, **said: Any) -> None:
-    pipeline_at(root, spark, destination=destination).drop_pending_packages(**said)
+def drop(root: Path, spark: SparkSession, destination: Destination | Lake, **options: Any) -> None:
+    pipeline_at(root, spark, destination=destination).drop_pending_packages(**options)
 
 
 def check_next_run(root: Path, recorded: RecordedLoad, spark: SparkSession) -> None:
@@ -97,12 +97,12 @@ def check_next_run(root: Path, recorded: RecordedLoad, spark: SparkSession) -> N
         row["sequence"] for row in sorted(ledger_at(root).rows("_dlt_loads"), key=lambda row: row["load_id"])
     ]
     assert sequences == [1, 3], "the number of the aborted load is not used again"
-    ours = comparable_content(content(root, spark, recorded.lake), loads(root))["chains"]
-    theirs = comparable_content(recorded.expected.tables, recorded.expected.loaded)["chains"]
-    assert {name: ours[name] for name in ("events", "orders", "customers")} == {
-        name: theirs[name] for name in ("events", "orders", "customers")
+    actual = comparable_content(content(root, spark, recorded.lake), loads(root))["chains"]
+    expected = comparable_content(recorded.expected.tables, recorded.expected.loaded)["chains"]
+    assert {name: actual[name] for name in ("events", "orders", "customers")} == {
+        name: expected[name] for name in ("events", "orders", "customers")
     }
-    prices = [(row["sku"], row["price"], row.get("_dlt_valid_to")) for row in ours["prices"]["rows"]]
+    prices = [(row["sku"], row["price"], row.get("_dlt_valid_to")) for row in actual["prices"]["rows"]]
     assert sorted(prices, key=repr) == [("a", 1, "load 2"), ("a", 5, None), ("b", 2, None)]
 
 

@@ -86,10 +86,10 @@ def test_a_load_killed_at_any_step_ends_like_an_undisturbed_one(
         trial = recorded.image(step)
         reader = recorded.reader(trial, spark)
         reader.read_once()
-        found = reader.mixed + problems(trial, spark, recorded.expected)
+        result = reader.mixed + problems(trial, spark, recorded.expected)
         shutil.rmtree(trial)
-        if found:
-            wrong[f"{step.number} {step.what}"] = found
+        if result:
+            wrong[f"{step.number} {step.what}"] = result
 
     points = f"{len(recorded.steps)} points ({len(recorded.first_of_each_kind())} kinds)"
     say(capsys, f"{recorded.lake.name}, soft crashes: {len(tried)} of {points}, {len(wrong)} wrong")
@@ -107,10 +107,10 @@ def test_another_machine_with_an_empty_disk_finishes_a_killed_load(
     for step in tried:
         trial = recorded.image(step)
         shutil.rmtree(trial / "disk")
-        found = problems(trial, spark, recorded.expected, disk="another")
+        result = problems(trial, spark, recorded.expected, disk="another")
         shutil.rmtree(trial)
-        if found:
-            wrong[f"{step.number} {step.what}"] = found
+        if result:
+            wrong[f"{step.number} {step.what}"] = result
 
     of_all = f"{len(tried)} of {len(points)} points"
     say(capsys, f"{recorded.lake.name}, with the disk wiped: {of_all}, {len(wrong)} wrong")
@@ -139,10 +139,10 @@ def test_a_load_killed_while_jobs_run_in_parallel_ends_like_an_undisturbed_one(
                     trial, spark, destination=recorded.lake.destination_with_steps(steps, lake_of(trial))
                 ).run(shop(2))
             expire_lease(trial)
-            found = problems(trial, spark, recorded.expected)
+            result = problems(trial, spark, recorded.expected)
         reads += reader.reads
 
-        assert found + reader.mixed == [], steps.seen[number].what
+        assert result + reader.mixed == [], steps.seen[number].what
     say(
         capsys,
         f"{recorded.lake.name}, four jobs at once: {len(numbers)} crashes, a reader looked {reads} times",
@@ -163,12 +163,12 @@ def test_a_run_paused_while_another_one_finishes_its_load_changes_nothing(
     for step in tried:
         trial = recorded.from_base(f"standing-still-{step.number}")
         other = partial(problems, trial, spark, recorded.expected)
-        found = run_with_pause(
+        result = run_with_pause(
             trial, step.kind, other, monkeypatch, spark, destination=recorded.lake.destination_with_steps
         )
-        found += differences(trial, spark, recorded.expected) + problems(trial, spark, recorded.expected)
-        if found:
-            wrong[f"{step.number} {step.what}"] = found
+        result += differences(trial, spark, recorded.expected) + problems(trial, spark, recorded.expected)
+        if result:
+            wrong[f"{step.number} {step.what}"] = result
 
     say(capsys, f"{recorded.lake.name}, paused: {len(tried)} points, {len(wrong)} wrong")
     assert not wrong

@@ -37,12 +37,12 @@ class UnmarkedTables:
         self._tables = tables
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._tables, name)
+        result = getattr(self._tables, name)
         if name not in WRITES:
-            return found
+            return result
 
         def write(*arguments: Any, **options: Any) -> Any:
-            return found(*(_unmarked(one) for one in arguments), **options)
+            return result(*(_unmarked(argument) for argument in arguments), **options)
 
         return write
 
@@ -57,14 +57,14 @@ class MarksCheckedBefore:
     def __getattr__(self, name: str) -> Any:
         if name not in WRITES:
             return getattr(self._tables, name)
-        found = getattr(self._writing, name)
+        result = getattr(self._writing, name)
 
         def write(table: Any, *arguments: Any, spark: SparkSession) -> Any:
-            (mark,) = (one for one in arguments if isinstance(one, LoadMark))
+            (mark,) = (argument for argument in arguments if isinstance(argument, LoadMark))
             for sequence, _, version in self._marks(table.name, spark):
                 if sequence == mark.sequence:
                     return AppliedJob(table=table.name, version_after=version, skipped=True)
-            return found(table, *arguments, spark=spark)
+            return result(table, *arguments, spark=spark)
 
         return write
 
@@ -90,9 +90,9 @@ def test_without_load_marks_a_table_gets_its_rows_twice(
     def unmarked(location: str) -> Destination:
         return recorded.lake.destination(location, UnmarkedTables)
 
-    found = problems(recorded.image(step), spark, recorded.expected, destination=unmarked)
+    result = problems(recorded.image(step), spark, recorded.expected, destination=unmarked)
 
-    assert any(said.startswith(f"{table} has ") for said in found), found
+    assert any(options.startswith(f"{table} has ") for options in result), result
 
 
 @at_length
@@ -125,9 +125,9 @@ def test_load_marks_checked_only_before_a_write_let_a_stalled_run_write_again(
     run_with_pause(root, "before append events", append_and_die, monkeypatch, spark, destination=unsafe)
     expire_lease(root)
 
-    found = problems(root, spark, recorded.expected)
-    assert "events has more than one content of load 2" in found
-    assert any(one.startswith(("events has ", "chains of events")) for one in found)
+    result = problems(root, spark, recorded.expected)
+    assert "events has more than one content of load 2" in result
+    assert any(item.startswith(("events has ", "chains of events")) for item in result)
 
 
 @at_length
@@ -148,8 +148,8 @@ def test_without_put_if_absent_an_aborted_load_is_committed(
     run_with_pause(root, step, abort, monkeypatch, spark, destination=recorded.lake.destination_with_steps)
     monkeypatch.undo()
 
-    found = problems(root, spark, recorded.expected)
-    assert (found == []) is safe, found
+    result = problems(root, spark, recorded.expected)
+    assert (result == []) is safe, result
 
 
 @at_length

@@ -40,8 +40,8 @@ class Half:
 
     @property
     def destination(self) -> Destination:
-        made: Destination = getattr(penstock.destinations, self.kind)(bucket_url=str(self.root / "lake"))
-        return made
+        created: Destination = getattr(penstock.destinations, self.kind)(bucket_url=str(self.root / "lake"))
+        return created
 
     def pipeline(self, destination: Destination | None = None) -> penstock.Pipeline:
         staging = None if self.packages is None else penstock.destinations.filesystem(self.packages)
@@ -117,10 +117,10 @@ def restore(half: Half, table: str, version: int | None) -> int:
         return int(newest["version"])
     session = new_session(half.spark, catalog_at(half.root / "lake"))
     name = f"other_reader.demo.{table}"
-    found = session.sql(f"SELECT snapshot_id FROM {name}.history ORDER BY made_current_at DESC").collect()
-    back = found[1][0] if version is None else version
+    result = session.sql(f"SELECT snapshot_id FROM {name}.history ORDER BY made_current_at DESC").collect()
+    back = result[1][0] if version is None else version
     session.sql(f"CALL other_reader.system.set_current_snapshot('demo.{table}', {back})")
-    return int(found[0][0])
+    return int(result[0][0])
 
 
 @at_length

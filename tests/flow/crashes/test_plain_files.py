@@ -48,11 +48,11 @@ def by_ledger(root: Path, spark: SparkSession) -> Content:
 
 def by_folder(root: Path) -> Content:
     """What somebody reads who knows of nothing but files."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    result: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for name in TABLES:
         for path in sorted((Path(lake_of(root)) / NAME / name).rglob("*.parquet")):
-            found[name] += pq.read_table(path).to_pylist()
-    return comparable_content({name: found[name] for name in TABLES})
+            result[name] += pq.read_table(path).to_pylist()
+    return comparable_content({name: result[name] for name in TABLES})
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class RecordedLoad:
     def problems(self, root: Path, spark: SparkSession) -> list[str]:
         """Let a new process go on, on another disk, and say what is not as it would be without the crash."""
         run(root, spark, 2, disk="another")
-        found = {"by ledger": by_ledger(root, spark), "by folder": by_folder(root)}
-        return [f"{who}: {content}" for who, content in found.items() if content != self.contents[1]]
+        result = {"by ledger": by_ledger(root, spark), "by folder": by_folder(root)}
+        return [f"{who}: {content}" for who, content in result.items() if content != self.contents[1]]
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +115,11 @@ def test_the_next_run_finishes_a_load_killed_at_any_step(
     for step in tried:
         trial = load.trial(step)
         seen = by_ledger(trial, spark)
-        found = [] if seen in load.contents else [f"a reader saw {seen}"]
-        found += load.problems(trial, spark)
+        result = [] if seen in load.contents else [f"a reader saw {seen}"]
+        result += load.problems(trial, spark)
         shutil.rmtree(trial)
-        if found:
-            wrong[f"{step.number} {step.what}"] = found
+        if result:
+            wrong[f"{step.number} {step.what}"] = result
 
     with capsys.disabled():
         print(f"\nplain files: {len(tried)} of {len(load.steps)} points, {len(wrong)} wrong")  # noqa: T201 - figures
@@ -193,8 +193,8 @@ def test_without_put_if_absent_a_commit_of_another_pipeline_is_lost(
 
     assert done
     dataset = pipeline_at(root, spark, destination=files(root), disk="reader").dataset()
-    found = sorted(row[0] for row in dataset["events"].select("id").fetchall())
-    assert (found == [1, 2, 3, 99]) is is_safe, found
+    result = sorted(row[0] for row in dataset["events"].select("id").fetchall())
+    assert (result == [1, 2, 3, 99]) is is_safe, result
 
 
 def careless(safe: Callable[[LocalFiles, str, bytes], bool]) -> Callable[[LocalFiles, str, bytes], bool]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 REQUESTED = os.environ.get("PENSTOCK_TEST_RANDOM_CRASHES", "")
 """Nothing for one run on one lake; else, for each lake, how many end in this process, and how many killed."""
-SOFT, HARD = (int(one) for one in (REQUESTED or "1+0").split("+"))
+SOFT, HARD = (int(part) for part in (REQUESTED or "1+0").split("+"))
 
 
 @dataclass
@@ -55,10 +55,10 @@ class Baseline:
         if wiped:
             shutil.rmtree(root / "disk")
         run(root, spark, 2, destination=self.lake, disk="another" if wiped else "disk")
-        found = outcome(root, spark, self.lake)
+        result = outcome(root, spark, self.lake)
         pending = ["a package is pending"] if packages_at(root).unsealed_packages() else []
         return pending + [
-            f"{name}: {found[name]}" for name in self.expected if found[name] != self.expected[name]
+            f"{name}: {result[name]}" for name in self.expected if result[name] != self.expected[name]
         ]
 
 
@@ -95,11 +95,11 @@ def test_a_run_that_crashes_at_a_random_step_is_resumed(
             run(root, spark, 2, destination=to, at_row=steps.reach)
         expire_lease(root)
         seen.append(steps.seen[number].kind)
-        found = baseline.problems(root, spark, wiped=turn % 2 == 0)
-        if found:
-            wrong[f"{turn}: {steps.seen[number].what}"] = found
+        result = baseline.problems(root, spark, wiped=turn % 2 == 0)
+        if result:
+            wrong[f"{turn}: {steps.seen[number].what}"] = result
 
-    in_rows = sum(one.startswith("row ") for one in seen)
+    in_rows = sum(item.startswith("row ") for item in seen)
     of_all = f"{len(seen)} of {baseline.steps} steps, {in_rows} of them in a generator"
     say(
         capsys,
@@ -124,13 +124,15 @@ def test_a_process_killed_at_a_random_moment_is_resumed(
             continue
         assert ended.returncode == -signal.SIGKILL, ended.stderr
         killed.append(seconds)
-        found = baseline.problems(root, spark, wiped=len(killed) % 2 == 0)
-        if found:
-            wrong[f"{seconds:.2f} s"] = found
+        result = baseline.problems(root, spark, wiped=len(killed) % 2 == 0)
+        if result:
+            wrong[f"{seconds:.2f} s"] = result
 
-    moments = " ".join(f"{one:.1f}" for one in sorted(killed))
-    said = f"kill -9 of a run of {lasts:.1f} s after {moments} s, half with an empty disk, {len(wrong)} wrong"
-    say(capsys, f"{baseline.lake.name}, {said}")
+    moments = " ".join(f"{item:.1f}" for item in sorted(killed))
+    options = (
+        f"kill -9 of a run of {lasts:.1f} s after {moments} s, half with an empty disk, {len(wrong)} wrong"
+    )
+    say(capsys, f"{baseline.lake.name}, {options}")
     assert not wrong
 
 
@@ -147,12 +149,12 @@ def program(lake: Lake, root: Path, seconds: float) -> subprocess.CompletedProce
         cwd=root,
         start_new_session=True,
     )
-    written, said = begun.communicate()
+    written, options = begun.communicate()
     with suppress(ProcessLookupError):
         while True:
             os.killpg(begun.pid, 0)
             time.sleep(0.05)
-    return subprocess.CompletedProcess(command, begun.returncode, written, said)
+    return subprocess.CompletedProcess(command, begun.returncode, written, options)
 
 
 def say(capsys: pytest.CaptureFixture[str], text: str) -> None:

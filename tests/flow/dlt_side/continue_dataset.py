@@ -32,11 +32,12 @@ def in_files(pipeline, table):
     readers = {"parquet": pq.read_table, "jsonl": pj.read_json, "csv": pc.read_csv}
     with pipeline._fs_client() as client:
         paths = client.list_table_files(table)
-        found = [client.read_bytes(path, start=None, end=None) for path in paths]
+        result = [client.read_bytes(path, start=None, end=None) for path in paths]
     unpacked = [
-        gzip.decompress(one) if path.endswith(".gz") else one for path, one in zip(paths, found, strict=True)
+        gzip.decompress(item) if path.endswith(".gz") else item
+        for path, item in zip(paths, result, strict=True)
     ]
-    return [row for one in unpacked for row in readers[files](io.BytesIO(one)).to_pylist()]
+    return [row for item in unpacked for row in readers[files](io.BytesIO(item)).to_pylist()]
 
 
 def seen(pipeline):
@@ -58,7 +59,7 @@ def seen(pipeline):
             for resource in source.get("resources", {}).values()
         ],
         "first_run": pipeline.first_run,
-        "rows": {table: len(found) for table, found in rows.items()},
+        "rows": {table: len(result) for table, result in rows.items()},
         "tables": rows,
     }
 
