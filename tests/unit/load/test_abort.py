@@ -57,7 +57,7 @@ def status(place: Place) -> str:
     return place.into().packages.package("17.5").status
 
 
-def test_tables_go_back_the_slot_stays_used_and_nobody_rolls_it_forward(
+def test_an_aborted_load_is_rolled_back_and_keeps_its_slot(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = stuck(tmp_path)
@@ -76,7 +76,7 @@ def test_tables_go_back_the_slot_stays_used_and_nobody_rolls_it_forward(
     assert "load 17.5 is aborted and rolled back in" in caplog.text
 
 
-def test_a_load_that_was_never_begun_asks_the_destination_nothing(tmp_path: Path) -> None:
+def test_aborting_a_load_that_never_started_does_not_call_the_destination(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"undo": []})
 
     given_up(place.manifest, place.into())
@@ -85,7 +85,7 @@ def test_a_load_that_was_never_begun_asks_the_destination_nothing(tmp_path: Path
     assert status(place) == "aborted"
 
 
-def test_a_job_that_was_tried_has_begun_the_load(tmp_path: Path) -> None:
+def test_a_retried_job_means_that_the_load_has_started(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["transient"] * 9})
     package = place.into().packages.package("17.5")
     assert not has_started(package)
@@ -97,7 +97,7 @@ def test_a_job_that_was_tried_has_begun_the_load(tmp_path: Path) -> None:
     assert has_started(package)
 
 
-def test_nothing_is_decided_when_somebody_has_written_to_a_table_since(tmp_path: Path) -> None:
+def test_nothing_is_decided_when_a_table_was_changed_since(tmp_path: Path) -> None:
     place = stuck(tmp_path)
     place.world.moved_on |= {"others", "items__tags"}
 
@@ -111,7 +111,7 @@ def test_nothing_is_decided_when_somebody_has_written_to_a_table_since(tmp_path:
     assert packages.slots.find_decision(1) is None
 
 
-def test_a_destination_that_cannot_undo_is_left_with_its_rows_and_that_is_told(
+def test_a_destination_that_cannot_undo_keeps_its_rows_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = sealed(tmp_path, script={"items": ["terminal"] * 99})
@@ -125,7 +125,7 @@ def test_a_destination_that_cannot_undo_is_left_with_its_rows_and_that_is_told(
     assert "its rows remain: the destination cannot undo" in caplog.text
 
 
-def test_what_is_committed_is_not_given_up(tmp_path: Path) -> None:
+def test_a_committed_load_cannot_be_aborted(tmp_path: Path) -> None:
     place = stuck(tmp_path)
     place.into().packages.commit(place.manifest)
 
@@ -136,7 +136,7 @@ def test_what_is_committed_is_not_given_up(tmp_path: Path) -> None:
     assert place.into().packages.pending_load() == place.manifest
 
 
-def test_an_undo_that_may_pass_is_tried_by_the_next_run_and_one_that_will_not_is_told(
+def test_a_transient_undo_error_is_retried_by_the_next_run_and_a_terminal_one_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = stuck(tmp_path)
@@ -153,7 +153,7 @@ def test_an_undo_that_may_pass_is_tried_by_the_next_run_and_one_that_will_not_is
     assert "rows of load 17.5 remain in" in caplog.text
 
 
-def test_no_load_takes_the_next_number_before_the_tables_are_back(tmp_path: Path) -> None:
+def test_no_load_is_sealed_before_the_rollback_is_complete(tmp_path: Path) -> None:
     place = stuck(tmp_path)
     into = place.into()
     into.packages.abort(place.manifest, {"take_back": [{"table": "others", "version_after": 7}]})
@@ -165,7 +165,7 @@ def test_no_load_takes_the_next_number_before_the_tables_are_back(tmp_path: Path
     assert into.packages.seal(later)
 
 
-def test_every_table_of_a_load_that_was_begun_is_fenced_before_it_is_taken_back(
+def test_every_table_of_a_started_load_is_fenced_before_it_is_undone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = sealed(tmp_path, script={"items__tags": ["terminal"] * 99, "undo": []})
@@ -184,7 +184,7 @@ def test_every_table_of_a_load_that_was_begun_is_fenced_before_it_is_taken_back(
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_it_may_be_killed_at_each_of_its_steps(tmp_path: Path, after: bool) -> None:
+def test_an_abort_survives_a_kill_at_each_step(tmp_path: Path, after: bool) -> None:
     whole = stuck(tmp_path / "whole", Memory())
     counting: Mortal = whole.mortal()
     given_up(whole.manifest, whole.into(counting))

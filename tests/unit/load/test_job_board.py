@@ -39,7 +39,7 @@ def test_jobs_are_counted_and_tables_run_and_are_done(tmp_path: Path) -> None:
     assert told.states["items"] == ["waiting", "running", "done"]
 
 
-def test_a_job_that_is_tried_again_says_why(tmp_path: Path) -> None:
+def test_a_retried_job_is_reported_with_its_reason(tmp_path: Path) -> None:
     told = heard(sealed(tmp_path, with_jobs=("others",), script={"others": ["transient"]}))
 
     assert told.states["others"] == ["running", "retried", "running", "done"]
@@ -47,7 +47,7 @@ def test_a_job_that_is_tried_again_says_why(tmp_path: Path) -> None:
     assert told.counts["Jobs"] == 1
 
 
-def test_what_stops_the_run_is_told_before_it_does(tmp_path: Path) -> None:
+def test_a_failure_is_reported_before_it_stops_the_run(tmp_path: Path) -> None:
     place, told = (
         sealed(tmp_path, with_jobs=("others",), script={"others": ["terminal"]}),
         RecordingCollector(),
@@ -60,7 +60,7 @@ def test_what_stops_the_run_is_told_before_it_does(tmp_path: Path) -> None:
     assert told.messages == ["others: terminal"]
 
 
-def test_a_chain_that_is_left_out_is_told_with_the_job_that_failed(tmp_path: Path) -> None:
+def test_a_chain_that_is_left_out_is_reported_with_its_failed_job(tmp_path: Path) -> None:
     told = heard(sealed(tmp_path, script={"items__tags": ["terminal"]}), raise_on_failed_jobs=False)
 
     assert told.states["items__tags"][-1] == "failed"
@@ -70,14 +70,14 @@ def test_a_chain_that_is_left_out_is_told_with_the_job_that_failed(tmp_path: Pat
     assert told.counts["Jobs"] == told.totals["Jobs"] == 4
 
 
-def test_jobs_that_follow_others_are_more_jobs(tmp_path: Path) -> None:
+def test_follow_up_jobs_are_counted_as_jobs(tmp_path: Path) -> None:
     told = heard(sealed(tmp_path, with_jobs=("others",), following_jobs={"others"}))
 
     assert told.counts["Jobs"] == told.totals["Jobs"] == 2
     assert told.states["others"][-1] == "done"
 
 
-def test_bytes_are_told_once_for_tables_that_share_files(tmp_path: Path) -> None:
+def test_bytes_of_shared_files_are_reported_once(tmp_path: Path) -> None:
     place = sealed(tmp_path, with_jobs=("items__tags", "items", "others"))
     tables = tuple(
         replace(entry, data="data/a" if entry.table.startswith("items") else "data/b")

@@ -67,7 +67,7 @@ def chains_with_states(draw: st.DrawFn) -> tuple[tuple[Chain, ...], dict[str, Jo
 
 
 @given(loads())
-def test_every_job_stands_in_one_wave_and_roots_come_last(
+def test_every_job_is_in_one_wave_and_roots_come_last(
     load: tuple[list[TableEntry], dict[str, Table]],
 ) -> None:
     entries, tables = load
@@ -86,7 +86,7 @@ def test_every_job_stands_in_one_wave_and_roots_come_last(
 
 
 @given(loads())
-def test_tables_without_rows_take_part_only_where_they_must_be_emptied(
+def test_tables_without_rows_are_included_only_to_be_truncated(
     load: tuple[list[TableEntry], dict[str, Table]],
 ) -> None:
     entries, tables = load
@@ -129,7 +129,7 @@ def test_a_wave_waits_for_the_one_before_it(load: tuple[tuple[Chain, ...], dict[
 
 
 @given(loads(), st.integers(1, 3), st.data())
-def test_a_load_whose_jobs_succeed_comes_to_an_end(
+def test_a_load_whose_jobs_succeed_ends(
     load: tuple[list[TableEntry], dict[str, Table]], workers: int, data: st.DataObject
 ) -> None:
     chains = chains_of(*load)
@@ -144,7 +144,7 @@ def test_a_load_whose_jobs_succeed_comes_to_an_end(
     assert set(states.values()) <= {"completed"}
 
 
-def test_a_paused_job_leaves_its_place_to_another() -> None:
+def test_a_paused_job_does_not_block_a_worker() -> None:
     chains = chains_of([entry("a"), entry("b")], {name: Table(name=name) for name in "ab"})
     states: dict[str, JobState] = {job("a"): "new", job("b"): "new"}
 
@@ -152,7 +152,7 @@ def test_a_paused_job_leaves_its_place_to_another() -> None:
     assert next_jobs(chains, states, workers=1, paused=[job("a")]) == (job("b"),)
 
 
-def test_jobs_that_follow_a_job_join_its_wave_and_those_that_follow_the_chain_come_last() -> None:
+def test_follow_up_jobs_join_the_wave_of_their_job_and_those_of_the_chain_come_last() -> None:
     tables = {"t": Table(name="t"), "t__a": Table(name="t__a", parent="t")}
     (chain,) = chains_of([entry("t__a"), entry("t")], tables)
     noted = {job("t__a"): ["t__a.y.sql"], "t__a.y.sql": ["t__a.z.sql"], "t": ["t.publish.sql"]}
@@ -168,7 +168,7 @@ def test_jobs_that_follow_a_job_join_its_wave_and_those_that_follow_the_chain_co
     assert with_recorded_followups(chain, {}) == chain
 
 
-def test_a_chain_without_anything_to_follow_it_is_not_asked_twice() -> None:
+def test_follow_up_jobs_of_a_chain_are_requested_once() -> None:
     (chain,) = chains_of([entry("t")], {"t": Table(name="t")})
 
     followed = chain.with_chain_followups([])
@@ -181,11 +181,11 @@ def test_a_table_that_the_schema_does_not_have_is_an_error() -> None:
         chains_of([entry("t")], {})
 
 
-def test_a_run_stops_after_so_many_tries_and_a_later_run_has_as_many_again() -> None:
+def test_a_run_stops_at_the_maximum_of_tries_and_the_next_has_as_many() -> None:
     assert [tried for tried in range(13) if is_last_try(tried, max_retries=5)] == [5, 10]
 
 
-def test_pauses_grow_to_ten_seconds() -> None:
+def test_retry_delays_grow_to_ten_seconds() -> None:
     pauses = [retry_delay(tried, first=0.5) for tried in range(1, 8)]
 
     assert pauses == [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
@@ -203,7 +203,7 @@ results = st.builds(
 
 
 @given(st.lists(results), st.randoms())
-def test_what_jobs_came_to_adds_up_in_any_order(found: list[AppliedJob], random: Random) -> None:
+def test_results_of_jobs_add_up_in_any_order(found: list[AppliedJob], random: Random) -> None:
     shuffled = list(found)
     random.shuffle(shuffled)
 
@@ -214,7 +214,7 @@ def test_what_jobs_came_to_adds_up_in_any_order(found: list[AppliedJob], random:
         assert outcome.skipped == all(result.skipped for result in found if result.table == table)
 
 
-def test_a_job_that_gives_no_version_takes_none_away() -> None:
+def test_a_job_without_a_version_keeps_those_of_others() -> None:
     staged = AppliedJob(table="t", rows=3)
     published = AppliedJob(table="t", version_before=4, version_after=5)
 

@@ -28,7 +28,7 @@ def renewing(folder: Path, **said: Any) -> Place:
     return sealed(folder, dropped=DROPPED, **{"script": {"drop": []}, **RENEWS, **said})
 
 
-def test_tables_with_rows_are_made_anew_by_their_jobs_and_others_go_when_the_load_counts(
+def test_tables_with_rows_are_recreated_by_their_jobs_and_others_dropped_after_the_commit(
     tmp_path: Path,
 ) -> None:
     place = renewing(tmp_path)
@@ -44,7 +44,7 @@ def test_tables_with_rows_are_made_anew_by_their_jobs_and_others_go_when_the_loa
     assert min(drops) > max(jobs)
 
 
-def test_the_ledger_says_which_tables_are_gone_and_knows_nothing_of_the_hint(tmp_path: Path) -> None:
+def test_the_ledger_records_dropped_tables_without_the_hint(tmp_path: Path) -> None:
     place = renewing(tmp_path)
 
     place.load()
@@ -59,7 +59,7 @@ def test_the_ledger_says_which_tables_are_gone_and_knows_nothing_of_the_hint(tmp
     assert "x-renew" not in str(place.into().packages.package("17.5").applied_schema_updates())
 
 
-def test_rows_that_go_take_nested_tables_with_them(tmp_path: Path) -> None:
+def test_truncating_a_root_truncates_its_nested_tables(tmp_path: Path) -> None:
     place = sealed(tmp_path, with_jobs=("items", "others"), truncated=TABLES, **RENEWS)
 
     place.load(workers=1)
@@ -69,7 +69,7 @@ def test_rows_that_go_take_nested_tables_with_them(tmp_path: Path) -> None:
     assert not any(what.startswith("truncate") for what in place.world.asked)
 
 
-def test_a_table_that_is_not_refreshed_is_loaded_as_ever(tmp_path: Path) -> None:
+def test_a_table_that_is_not_refreshed_is_loaded_as_usual(tmp_path: Path) -> None:
     place = sealed(tmp_path, dropped=("items",), script={"drop": []}, **RENEWS)
 
     place.load()
@@ -78,7 +78,7 @@ def test_a_table_that_is_not_refreshed_is_loaded_as_ever(tmp_path: Path) -> None
     assert renewal_of("items__tags", place.into().schema.tables) == "table"
 
 
-def test_a_destination_that_cannot_renew_clears_tables_before_the_first_job(tmp_path: Path) -> None:
+def test_a_destination_that_cannot_recreate_clears_tables_before_the_first_job(tmp_path: Path) -> None:
     place = sealed(tmp_path, dropped=DROPPED, script={"drop": []})
 
     place.load(workers=1)
@@ -88,7 +88,7 @@ def test_a_destination_that_cannot_renew_clears_tables_before_the_first_job(tmp_
 
 
 @pytest.mark.parametrize("modes", [{"dropped": DROPPED}, {"truncated": TABLES}], ids=["drop", "truncate"])
-def test_one_that_cannot_even_drop_empties_them(tmp_path: Path, modes: dict[str, Any]) -> None:
+def test_a_destination_that_cannot_drop_truncates_tables(tmp_path: Path, modes: dict[str, Any]) -> None:
     place = sealed(tmp_path, **modes)
 
     place.load(workers=1)
@@ -96,7 +96,7 @@ def test_one_that_cannot_even_drop_empties_them(tmp_path: Path, modes: dict[str,
     assert place.world.asked[:2] == ["initialize", f"truncate {' '.join(TABLES)}"]
 
 
-def test_tables_are_cleared_once_and_not_again_when_the_load_goes_on(tmp_path: Path) -> None:
+def test_tables_are_cleared_once_and_not_again_when_the_load_is_resumed(tmp_path: Path) -> None:
     place = sealed(tmp_path, dropped=DROPPED, script={"drop": [], "items": ["terminal"]})
     with pytest.raises(LoadClientJobFailed):
         place.load(workers=1)
@@ -107,7 +107,7 @@ def test_tables_are_cleared_once_and_not_again_when_the_load_goes_on(tmp_path: P
     assert len(cleared) == 1, "rows that jobs have brought since must stay"
 
 
-def test_a_load_that_begins_anew_is_loaded_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_refresh_is_loaded_completely_or_not_at_all(tmp_path: Path) -> None:
     place = renewing(tmp_path, script={"drop": [], "items": ["terminal"]})
 
     with pytest.raises(LoadClientJobFailed):
@@ -117,7 +117,7 @@ def test_a_load_that_begins_anew_is_loaded_whole_or_not_at_all(tmp_path: Path) -
     assert not any(what.startswith("drop") for what in place.world.asked)
 
 
-def test_a_table_that_cannot_be_dropped_stays_and_keeps_nobody_from_going_on(
+def test_a_table_that_cannot_be_dropped_does_not_block_the_pipeline(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = renewing(tmp_path, script={"drop": ["terminal"]})
@@ -141,7 +141,7 @@ def test_a_table_that_can_be_dropped_later_is_dropped_by_the_next_run(tmp_path: 
 
 
 @pytest.mark.parametrize("why", ["unknown", "transient"])
-def test_a_table_that_cannot_be_dropped_again_keeps_nobody_from_going_on(
+def test_a_second_failure_to_drop_a_table_does_not_block_the_pipeline(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, why: str
 ) -> None:
     place = renewing(tmp_path, script={"drop": [why, why]})
@@ -185,7 +185,7 @@ def steps_of(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_a_process_may_die_at_any_step(tmp_path: Path, after: bool) -> None:
+def test_a_refresh_survives_a_crash_at_any_step(tmp_path: Path, after: bool) -> None:
     total = steps_of(tmp_path / "whole")
     for step in range(1, total + 1):
         place = renewing(tmp_path / f"{step}", memory=Memory())

@@ -26,7 +26,7 @@ LOADED = replace(
 )
 
 
-def test_a_load_tells_tables_rows_place_and_time() -> None:
+def test_a_report_has_tables_rows_location_and_time() -> None:
     assert str(LOADED).splitlines() == [
         "Pipeline 'shop' loaded 1 package in 3.2 s (extract 0.2, normalize 1.0, load 2.0)",
         "into delta dataset 'lake' at s3://bucket/lake",
@@ -38,11 +38,11 @@ def test_a_load_tells_tables_rows_place_and_time() -> None:
     ]
 
 
-def test_nothing_to_load_is_said_in_one_line() -> None:
+def test_a_report_without_packages_is_one_line() -> None:
     assert str(NOTHING) == "Pipeline 'shop' had nothing to load into delta dataset 'lake' at s3://bucket/lake"
 
 
-def test_several_packages_are_told_one_after_another() -> None:
+def test_several_packages_are_reported_in_order() -> None:
     other = replace(PACKAGE, load_id="1794709999.000000")
 
     text = str(replace(LOADED, packages=(PACKAGE, other)))
@@ -57,7 +57,7 @@ def test_a_package_without_tables_can_be_printed() -> None:
     assert "Package 1794709965.511098 is loaded:" in text
 
 
-def test_what_was_left_out_is_told_and_can_be_raised() -> None:
+def test_excluded_jobs_are_reported_and_can_be_raised() -> None:
     failed = FailedJob(job_id="items.x.reference", failed_message="items is closed")
     info = replace(LOADED, packages=(replace(PACKAGE, failed_jobs=(failed,)),))
 
@@ -76,7 +76,7 @@ def test_ids_of_packages_come_oldest_first() -> None:
     assert LOADED.loads_ids == ["1794709965.511098"]
 
 
-def test_the_plain_form_can_be_written_as_json() -> None:
+def test_a_report_as_plain_data_can_be_encoded_as_json() -> None:
     document = orjson.loads(orjson.dumps(LOADED.asdict()))
 
     assert document["tables"][2] == {

@@ -236,7 +236,7 @@ def sealed(
     return place
 
 
-def test_nested_tables_land_before_their_root_and_the_load_counts_before_it_is_marked(
+def test_nested_tables_are_written_before_their_root_and_the_ledger_before_the_marker(
     tmp_path: Path,
 ) -> None:
     place = sealed(tmp_path)
@@ -255,7 +255,7 @@ def test_nested_tables_land_before_their_root_and_the_load_counts_before_it_is_m
     assert place.into().packages.package("17.5").status == "loaded"
 
 
-def test_a_run_that_has_lost_its_lease_does_not_decide_that_the_load_counts(tmp_path: Path) -> None:
+def test_a_run_that_has_lost_its_lease_does_not_commit_the_load(tmp_path: Path) -> None:
     place = sealed(tmp_path)
 
     def check() -> None:
@@ -282,7 +282,7 @@ def once_all_landed(place: Place, act: Callable[[], object]) -> LoadTarget:
     return replace(place.into(), assert_leased=check)
 
 
-def test_a_load_that_another_process_gives_up_is_not_written_to_the_ledger(tmp_path: Path) -> None:
+def test_a_load_that_another_process_aborts_is_not_written_to_the_ledger(tmp_path: Path) -> None:
     place = sealed(tmp_path)
     into = once_all_landed(place, lambda: place.into().packages.abort(place.manifest))
 
@@ -302,7 +302,7 @@ def test_a_load_that_another_process_completes_is_not_reported_by_both(tmp_path:
     assert place.commits() == 1
 
 
-def test_files_that_are_gone_are_told_before_the_destination_is_asked_for_anything(tmp_path: Path) -> None:
+def test_missing_files_are_reported_before_any_call_of_the_destination(tmp_path: Path) -> None:
     gone = DataFolder(path="data/a", files=1, bytes=3, digest="that of a file that is gone")
     place = sealed(tmp_path, data=gone)
 
@@ -317,7 +317,7 @@ def test_files_that_are_gone_are_told_before_the_destination_is_asked_for_anythi
     assert place.commits() == 1, "nobody reads the files of jobs that are completed"
 
 
-def test_storage_is_made_tables_are_updated_and_then_jobs_start(tmp_path: Path) -> None:
+def test_storage_is_created_and_tables_are_updated_before_jobs_start(tmp_path: Path) -> None:
     place = sealed(tmp_path)
 
     place.load()
@@ -336,7 +336,7 @@ def test_jobs_see_the_package_and_the_destination_finds_the_state_of_the_pipelin
     assert place.world.states == ["a state"]
 
 
-def test_nested_tables_inherit_how_their_root_is_written(tmp_path: Path) -> None:
+def test_nested_tables_inherit_the_disposition_of_their_root(tmp_path: Path) -> None:
     place = sealed(tmp_path, disposition="replace")
 
     place.load()
@@ -346,7 +346,7 @@ def test_nested_tables_inherit_how_their_root_is_written(tmp_path: Path) -> None
     }
 
 
-def test_a_job_is_asked_how_it_stands_until_it_ends_and_not_again(tmp_path: Path) -> None:
+def test_a_job_is_polled_until_it_ends(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["retry"], "others": ["transient"]})
 
     place.load()
@@ -358,7 +358,7 @@ def test_a_job_is_asked_how_it_stands_until_it_ends_and_not_again(tmp_path: Path
 
 
 @pytest.mark.parametrize("says", ["transient", "unknown", "retry"])
-def test_what_may_pass_is_tried_again(tmp_path: Path, says: str) -> None:
+def test_a_transient_error_is_retried(tmp_path: Path, says: str) -> None:
     place = sealed(tmp_path, script={"items": [says, says]})
 
     place.load()
@@ -388,7 +388,7 @@ def test_after_five_tries_the_run_stops_and_the_next_has_five_more(tmp_path: Pat
 
 
 @pytest.mark.parametrize("says", ["terminal", "assertion", "failed"])
-def test_what_will_not_pass_keeps_the_load_back_and_names_the_job(tmp_path: Path, says: str) -> None:
+def test_a_terminal_error_stops_the_load_and_names_the_job(tmp_path: Path, says: str) -> None:
     place = sealed(tmp_path, script={"items__tags": [says]})
 
     with pytest.raises(LoadClientJobFailed, match=says) as caught:
@@ -402,7 +402,7 @@ def test_what_will_not_pass_keeps_the_load_back_and_names_the_job(tmp_path: Path
     assert sorted(place.world.landed) == sorted(TABLES)
 
 
-def test_a_resumed_load_is_not_completed_while_a_table_lacks_what_was_committed_to_it(tmp_path: Path) -> None:
+def test_a_resumed_load_is_not_completed_without_its_earlier_commits(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["terminal"], "undo": []})
     with pytest.raises(LoadClientJobFailed):
         place.load()
@@ -443,7 +443,7 @@ def interrupt() -> None:
 
 @pytest.mark.usefixtures("_hears_interrupts")
 @pytest.mark.parametrize("says", ["well", "retry"])
-def test_whoever_interrupts_a_load_waits_for_its_jobs_and_their_ends_are_noted(
+def test_an_interrupted_load_waits_for_its_jobs_and_records_their_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str
 ) -> None:
     tables = ("a", "b", "c", "d")
@@ -474,9 +474,7 @@ def test_whoever_interrupts_a_load_waits_for_its_jobs_and_their_ends_are_noted(
 
 
 @pytest.mark.usefixtures("_hears_interrupts")
-def test_whoever_interrupts_a_load_twice_waits_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_second_interrupt_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = sealed(tmp_path, tables=("a",), with_jobs=("a",))
     release, look = threading.Event(), ScriptedJob.state
 
@@ -497,7 +495,7 @@ def test_whoever_interrupts_a_load_twice_waits_no_more(
     release.set()
 
 
-def test_all_jobs_that_fail_side_by_side_are_in_the_error(tmp_path: Path) -> None:
+def test_the_error_has_all_jobs_that_failed_concurrently(tmp_path: Path) -> None:
     tables = ("items", "others", "parts")
     place = sealed(
         tmp_path, tables=tables, with_jobs=tables, script={"items": ["failed"], "others": ["failed"]}
@@ -518,7 +516,7 @@ def test_all_jobs_that_fail_side_by_side_are_in_the_error(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("undo", [True, False])
-def test_a_chain_with_a_failed_job_can_be_left_out_whole(tmp_path: Path, undo: bool) -> None:
+def test_a_chain_with_a_failed_job_can_be_left_out(tmp_path: Path, undo: bool) -> None:
     script: dict[str, list[str]] = {"items": ["terminal"], **({"undo": []} if undo else {})}
     place = sealed(tmp_path, script=script)
 
@@ -538,7 +536,7 @@ def test_a_chain_with_a_failed_job_can_be_left_out_whole(tmp_path: Path, undo: b
     assert ("were rolled back" if undo else "cannot undo") in messages["items__tags"]
 
 
-def test_what_a_job_did_before_it_failed_is_taken_back_too(tmp_path: Path) -> None:
+def test_the_changes_of_a_failed_job_are_undone(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["partly"], "undo": []})
 
     report = place.load(raise_on_failed_jobs=False)
@@ -548,7 +546,7 @@ def test_what_a_job_did_before_it_failed_is_taken_back_too(tmp_path: Path) -> No
     assert messages["items"] == "items says partly (and its rows were rolled back)"
 
 
-def test_a_job_that_did_a_part_is_not_given_up_before_that_is_taken_back(tmp_path: Path) -> None:
+def test_a_partly_applied_job_fails_only_after_its_undo(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["partly", "partly"], "undo": ["unknown"]})
 
     with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
@@ -560,7 +558,7 @@ def test_a_job_that_did_a_part_is_not_given_up_before_that_is_taken_back(tmp_pat
     assert place.folders()["items"] == "failed_jobs"
 
 
-def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(tmp_path: Path) -> None:
+def test_a_transient_undo_error_is_retried_by_the_next_run(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["unknown"]})
 
     with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
@@ -573,9 +571,7 @@ def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(tmp_path: P
 
 
 @pytest.mark.parametrize("says", [[], ["unknown"]], ids=["at once", "the second time"])
-def test_what_a_process_committed_before_it_died_goes_with_the_chain_that_is_left_out(
-    tmp_path: Path, says: list[str]
-) -> None:
+def test_unrecorded_commits_of_a_chain_that_is_left_out_are_undone(tmp_path: Path, says: list[str]) -> None:
     place = sealed(tmp_path, script={"undo": says})
     storage = place.into().packages.normalized_packages
     for table in ("items__tags", "items__parts"):
@@ -596,7 +592,7 @@ def test_what_a_process_committed_before_it_died_goes_with_the_chain_that_is_lef
     assert "was not run" in messages["items"]
 
 
-def test_what_can_never_be_taken_back_does_not_keep_the_pipeline_from_going_on(tmp_path: Path) -> None:
+def test_a_terminal_undo_error_does_not_block_the_pipeline(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["terminal", "terminal"]})
 
     report = place.load(raise_on_failed_jobs=False)
@@ -606,7 +602,7 @@ def test_what_can_never_be_taken_back_does_not_keep_the_pipeline_from_going_on(t
     assert place.commits() == 1
 
 
-def test_a_chain_whose_nested_table_fails_is_left_out_before_its_root_is_begun(tmp_path: Path) -> None:
+def test_a_chain_whose_nested_table_fails_is_left_out_before_its_root_starts(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items__tags": ["terminal"]})
 
     place.load(raise_on_failed_jobs=False)
@@ -615,7 +611,7 @@ def test_a_chain_whose_nested_table_fails_is_left_out_before_its_root_is_begun(t
     assert place.folders()["items"] == "failed_jobs"
 
 
-def test_staged_rows_go_to_a_dataset_that_is_emptied_once(tmp_path: Path) -> None:
+def test_staged_rows_go_to_a_dataset_that_is_truncated_once(tmp_path: Path) -> None:
     place = sealed(
         tmp_path,
         disposition="replace",
@@ -640,7 +636,7 @@ def test_staged_rows_go_to_a_dataset_that_is_emptied_once(tmp_path: Path) -> Non
     assert sum("truncate" in asked for asked in place.world.asked) == 1, "not again when it is resumed"
 
 
-def test_what_follows_a_job_and_a_chain_runs_after_them_in_the_final_dataset(tmp_path: Path) -> None:
+def test_follow_up_jobs_run_later_in_the_final_dataset(tmp_path: Path) -> None:
     place = sealed(
         tmp_path,
         disposition="replace",
@@ -662,7 +658,7 @@ def test_what_follows_a_job_and_a_chain_runs_after_them_in_the_final_dataset(tmp
     assert {table.table for table in report.tables} == set(TABLES)
 
 
-def test_a_job_is_not_run_again_because_nobody_could_say_what_follows_it(tmp_path: Path) -> None:
+def test_a_job_is_not_repeated_when_its_follow_up_jobs_cannot_be_created(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"items": ["broken"]}, following_jobs={"items"})
 
     with pytest.raises(FollowupJobCreationFailedException, match="no space left"):
@@ -675,7 +671,7 @@ def test_a_job_is_not_run_again_because_nobody_could_say_what_follows_it(tmp_pat
     assert place.world.landed.count("items") == 1
 
 
-def test_a_chain_that_nobody_could_follow_is_followed_by_the_next_run(tmp_path: Path) -> None:
+def test_follow_up_jobs_that_cannot_be_created_are_created_by_the_next_run(tmp_path: Path) -> None:
     place = sealed(tmp_path, script={"follow items": ["broken"]}, following_chains={"items"})
 
     with pytest.raises(TableChainFollowupJobCreationFailedException, match="no space left"):
@@ -687,9 +683,7 @@ def test_a_chain_that_nobody_could_follow_is_followed_by_the_next_run(tmp_path: 
 
 
 @pytest.mark.parametrize(("strategy", "most"), [("sequential", 1), ("parallel", 4)])
-def test_as_many_jobs_run_side_by_side_as_the_destination_takes(
-    tmp_path: Path, strategy: str, most: int
-) -> None:
+def test_concurrent_jobs_are_limited_by_the_destination(tmp_path: Path, strategy: str, most: int) -> None:
     place = sealed(tmp_path, capabilities={"loader_parallelism_strategy": strategy})
 
     place.load(poll_pause=0.5)
@@ -706,7 +700,7 @@ def test_a_destination_may_allow_fewer_jobs_than_the_settings(tmp_path: Path) ->
     assert place.world.at_once["most"] == 1
 
 
-def test_a_name_that_the_destination_has_no_room_for_is_refused_before_any_job(tmp_path: Path) -> None:
+def test_a_too_long_name_is_refused_before_any_job(tmp_path: Path) -> None:
     place = sealed(tmp_path, capabilities={"max_identifier_length": 8})
 
     with pytest.raises(IdentifierTooLongException, match="items__tags"):
@@ -715,7 +709,7 @@ def test_a_name_that_the_destination_has_no_room_for_is_refused_before_any_job(t
     assert place.world.landed == []
 
 
-def test_left_overs_of_attempts_that_died_are_removed(tmp_path: Path) -> None:
+def test_data_of_interrupted_attempts_is_deleted(tmp_path: Path) -> None:
     place = sealed(
         tmp_path, data=DataFolder(path="data/normalized/second/00000"), script={"others": ["terminal"]}
     )
@@ -735,7 +729,7 @@ def test_left_overs_of_attempts_that_died_are_removed(tmp_path: Path) -> None:
     assert set(place.folders().values()) == {"completed_jobs"}
 
 
-def test_a_job_file_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
+def test_a_missing_job_file_is_reported(tmp_path: Path) -> None:
     place = sealed(tmp_path)
     place.into().packages.package("17.5").store.delete("new_jobs/others.x.0.reference")
 
@@ -743,7 +737,7 @@ def test_a_job_file_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
         place.load()
 
 
-def test_a_load_that_is_in_the_ledger_is_only_finished(tmp_path: Path) -> None:
+def test_a_load_in_the_ledger_is_only_finished(tmp_path: Path) -> None:
     place = sealed(tmp_path)
     place.load()
     (tmp_path / "packages" / "packages" / "17.5" / "package_completed.json").unlink()
@@ -796,9 +790,7 @@ def die_and_go_on(place: Place, deaths: list[tuple[int, bool]], rules: LoaderCon
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_a_process_that_dies_at_any_change_of_a_file_is_followed_by_one_that_ends_the_load(
-    tmp_path: Path, after: bool
-) -> None:
+def test_after_a_crash_at_any_write_the_next_process_completes_the_load(tmp_path: Path, after: bool) -> None:
     place = followed(tmp_path / "whole")
     files = place.mortal()
     load(place.manifest, place.into(files), state=STATE, load_settings=QUICK)
@@ -812,7 +804,7 @@ def test_a_process_that_dies_at_any_change_of_a_file_is_followed_by_one_that_end
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_a_chain_is_whole_or_left_out_whole_wherever_the_process_dies(tmp_path: Path, after: bool) -> None:
+def test_a_chain_is_complete_or_left_out_wherever_the_process_dies(tmp_path: Path, after: bool) -> None:
     rules = QUICK.model_copy(update={"raise_on_failed_jobs": False})
     left = 0
     while True:
@@ -836,7 +828,7 @@ def test_a_chain_is_whole_or_left_out_whole_wherever_the_process_dies(tmp_path: 
 
 
 @given(deaths=st.lists(st.tuples(st.integers(1, 60), st.booleans()), max_size=6))
-def test_however_often_a_process_dies_the_load_ends_whole(
+def test_a_load_is_completed_after_any_number_of_crashes(
     deaths: list[tuple[int, bool]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     place = followed(tmp_path_factory.mktemp("load"))

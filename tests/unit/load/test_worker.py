@@ -28,7 +28,7 @@ from penstock.load.worker import describe_error, is_terminal
         AnalysisException("no such column"),
     ],
 )
-def test_what_was_refused_for_what_it_is_will_be_refused_again(error: Exception) -> None:
+def test_terminal_errors_are_recognized(error: Exception) -> None:
     assert is_terminal(error)
 
 
@@ -43,11 +43,11 @@ def test_what_was_refused_for_what_it_is_will_be_refused_again(error: Exception)
         TimeoutError(),
     ],
 )
-def test_what_nobody_knows_may_pass(error: Exception) -> None:
+def test_unknown_errors_are_retryable(error: Exception) -> None:
     assert not is_terminal(error)
 
 
-def test_an_error_is_told_with_its_kind_and_without_secrets() -> None:
+def test_an_error_is_described_with_its_type_and_without_secrets() -> None:
     assert describe_error(UsageError("the table is closed", hint="open it")) == "the table is closed"
     assert (
         describe_error(OSError("postgresql://ada:hush@db/x is gone"))

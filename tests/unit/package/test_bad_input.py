@@ -64,7 +64,7 @@ BAD_NAMES = {
 
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
 @pytest.mark.parametrize("call", ["read", "exists", "delete", "names", "path", "subfolder", "open_new"])
-def test_no_name_leads_out_of_a_storage(tmp_path: Path, name: str, call: str) -> None:
+def test_a_name_cannot_leave_its_storage(tmp_path: Path, name: str, call: str) -> None:
     (tmp_path / "a").write_bytes(b"mine")
     storage = FileStorage(str(tmp_path / "inside"))
 
@@ -75,7 +75,7 @@ def test_no_name_leads_out_of_a_storage(tmp_path: Path, name: str, call: str) ->
 
 
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
-def test_nothing_is_written_under_such_a_name(tmp_path: Path, name: str) -> None:
+def test_a_refused_name_writes_nothing(tmp_path: Path, name: str) -> None:
     storage = FileStorage(str(tmp_path / "inside"))
     for write in (
         lambda: storage.put(name, b""),
@@ -104,7 +104,7 @@ GOOD_NAMES = [
 
 
 @pytest.mark.parametrize("name", GOOD_NAMES)
-def test_a_strange_name_that_a_storage_can_hold_reads_back(tmp_path: Path, name: str) -> None:
+def test_an_unusual_but_valid_name_round_trips(tmp_path: Path, name: str) -> None:
     for root in (str(tmp_path), f"memory://{tmp_path.name}"):
         storage = FileStorage(root)
         storage.put(f"folder/{name}", b"1")
@@ -132,7 +132,7 @@ BAD_IDS = [
 
 
 @pytest.mark.parametrize("load_id", BAD_IDS)
-def test_what_cannot_be_a_load_id_is_refused(storage: PackageStorage, load_id: str) -> None:
+def test_an_invalid_load_id_is_refused(storage: PackageStorage, load_id: str) -> None:
     calls: list[Any] = [storage.package, storage.create_package, storage.delete_package, storage.schema_name]
     for call in calls:
         with pytest.raises(UnsafePath):
@@ -167,9 +167,7 @@ BAD_JOBS = {
 
 
 @pytest.mark.parametrize("name", BAD_JOBS.values(), ids=BAD_JOBS)
-def test_what_is_no_name_of_a_job_is_refused_by_every_call(
-    storage: PackageStorage, tmp_path: Path, name: str
-) -> None:
+def test_every_call_refuses_an_invalid_job_name(storage: PackageStorage, tmp_path: Path, name: str) -> None:
     calls: list[Any] = [
         storage.start_job,
         storage.complete_job,
@@ -186,7 +184,7 @@ def test_what_is_no_name_of_a_job_is_refused_by_every_call(
     assert storage.list_new_jobs("17.5") == [f"17.5/new_jobs/{JOB}"]
 
 
-def test_a_file_among_jobs_whose_name_is_none_is_no_job_and_is_not_lost(storage: PackageStorage) -> None:
+def test_a_foreign_file_in_a_job_folder_is_ignored_and_kept(storage: PackageStorage) -> None:
     store = storage.package("17.5").store
     store.put("new_jobs/README", b"hello")
     store.put("new_jobs/items.x.007.reference", b"{}")
@@ -213,7 +211,7 @@ def test_the_longest_name_of_a_job_can_be_retried(storage: PackageStorage, retri
     assert storage.list_failed_jobs("17.5") == [f"17.5/failed_jobs/{again}"]
 
 
-def test_a_job_that_cannot_be_counted_further_stays_where_it_is(storage: PackageStorage) -> None:
+def test_a_job_at_the_maximum_retry_count_is_not_moved(storage: PackageStorage) -> None:
     name = "items.x.999999999.reference"
     storage.package("17.5").jobs.add(name, b"{}")
     storage.start_job("17.5", name)
@@ -227,7 +225,7 @@ def test_a_job_that_cannot_be_counted_further_stays_where_it_is(storage: Package
 # --- calls
 
 
-def test_a_package_that_is_not_there_is_not_made_by_looking_or_by_moving_jobs(
+def test_reading_or_moving_jobs_never_creates_a_package(
     storage: PackageStorage,
 ) -> None:
     calls: list[Any] = [
@@ -258,7 +256,7 @@ def test_a_package_that_is_not_there_is_not_made_by_looking_or_by_moving_jobs(
 
 
 @pytest.mark.parametrize("status", ["new", "extracted", "normalized", "done", "", None])
-def test_a_package_ends_as_loaded_or_aborted_and_no_other_way(storage: PackageStorage, status: Any) -> None:
+def test_a_package_ends_only_as_loaded_or_aborted(storage: PackageStorage, status: Any) -> None:
     with pytest.raises(UsageError):
         storage.complete_loading_package("17.5", status)
 
@@ -266,9 +264,7 @@ def test_a_package_ends_as_loaded_or_aborted_and_no_other_way(storage: PackageSt
 
 
 @pytest.mark.parametrize("state", ["", "new", "data", "../elsewhere", None])
-def test_a_job_is_imported_into_no_folder_but_those_of_jobs(
-    storage: PackageStorage, tmp_path: Path, state: Any
-) -> None:
+def test_a_job_is_imported_only_into_job_folders(storage: PackageStorage, tmp_path: Path, state: Any) -> None:
     (tmp_path / "tags.x.0.parquet").write_bytes(b"PAR1")
 
     with pytest.raises(UsageError):
@@ -278,7 +274,7 @@ def test_a_job_is_imported_into_no_folder_but_those_of_jobs(
 
 
 @pytest.mark.parametrize("name", ["tags.parquet", "nothing.x.0.parquet"])
-def test_a_file_that_cannot_be_imported_stays(storage: PackageStorage, tmp_path: Path, name: str) -> None:
+def test_a_file_that_cannot_be_imported_is_kept(storage: PackageStorage, tmp_path: Path, name: str) -> None:
     (tmp_path / "tags.parquet").write_bytes(b"PAR1")
 
     with pytest.raises(UsageError):
@@ -289,7 +285,7 @@ def test_a_file_that_cannot_be_imported_stays(storage: PackageStorage, tmp_path:
 
 
 @pytest.mark.parametrize("path", ["", "x", "a/b", JOB, f"new_jobs/{JOB}"])
-def test_an_address_that_is_no_job_files_is_told(path: str) -> None:
+def test_an_address_that_is_not_a_job_file_is_named(path: str) -> None:
     with pytest.raises(UsageError, match="no address of a job file"):
         read_job(path)
 
@@ -299,7 +295,7 @@ def test_an_address_that_is_no_job_files_is_told(path: str) -> None:
     [{"at": object()}, {"x": b"1"}, {"x": {1, 2}}, {"x": "\ud800"}, {("a",): 1}],
     ids=["object", "bytes", "set", "half a character", "tuple as key"],
 )
-def test_what_has_no_json_form_is_refused_before_anything_moves(
+def test_a_value_without_json_form_is_refused_before_any_move(
     storage: PackageStorage, result: dict[Any, Any]
 ) -> None:
     storage.start_job("17.5", JOB)
@@ -320,7 +316,7 @@ def test_a_state_that_cannot_be_written_leaves_the_old_one(storage: PackageStora
     assert storage.get_load_package_state("17.5") == before
 
 
-def test_a_control_file_that_nests_without_end_is_not_written() -> None:
+def test_a_too_deeply_nested_control_file_is_not_written() -> None:
     endless: list[Any] = []
     endless.append(endless)
 
@@ -331,7 +327,7 @@ def test_a_control_file_that_nests_without_end_is_not_written() -> None:
 @pytest.mark.parametrize(
     "message", ["half \ud800 a character", "\x00\x1b[31m", "", "x" * 100_000, "\u202eabc"]
 )
-def test_any_message_can_be_kept_with_a_failed_job(storage: PackageStorage, message: str) -> None:
+def test_a_failed_job_can_have_any_message(storage: PackageStorage, message: str) -> None:
     storage.start_job("17.5", JOB)
     storage.fail_job("17.5", JOB, message)
 
@@ -341,7 +337,7 @@ def test_any_message_can_be_kept_with_a_failed_job(storage: PackageStorage, mess
 
 
 @pytest.mark.parametrize("sequence", [0, -1, 10**10, 10**30])
-def test_what_cannot_be_a_number_of_a_load_is_not_sealed(tmp_path: Path, sequence: int) -> None:
+def test_an_invalid_sequence_is_not_sealed(tmp_path: Path, sequence: int) -> None:
     packages = Packages.at(str(tmp_path))
 
     with pytest.raises(InternalError, match="cannot be the number of a load"):
@@ -361,7 +357,7 @@ def test_work_on_a_cancelled_package_stops(storage: PackageStorage) -> None:
 # --- files, folders and links
 
 
-def test_a_file_in_place_of_a_folder_of_jobs_is_an_error_and_not_an_empty_folder(
+def test_a_file_in_place_of_a_job_folder_is_an_error(
     storage: PackageStorage,
 ) -> None:
     folder = Path(storage.package("17.5").path) / "started_jobs"
@@ -377,7 +373,7 @@ def test_a_file_in_place_of_a_folder_of_jobs_is_an_error_and_not_an_empty_folder
         storage.package("17.5").store.put_if_absent(f"started_jobs/{JOB}", b"")
 
 
-def test_a_folder_in_place_of_a_file_is_an_error_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_an_error_without_leftovers(tmp_path: Path) -> None:
     storage = FileStorage(str(tmp_path))
     storage.put("taken/inside", b"")
 
@@ -389,7 +385,7 @@ def test_a_folder_in_place_of_a_file_is_an_error_and_leaves_nothing_behind(tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["taken"], "a file that was being written is left"
 
 
-def test_strangers_among_packages_are_no_packages(storage: PackageStorage, tmp_path: Path) -> None:
+def test_foreign_entries_among_packages_are_ignored(storage: PackageStorage, tmp_path: Path) -> None:
     for name in ("README.md", "notes"):
         (tmp_path / "packages" / name).write_text("hello")
     for name in ("lost+found", ".git", "a b", "empty"):
@@ -419,7 +415,7 @@ def test_deleting_a_package_does_not_follow_links(storage: PackageStorage, tmp_p
     assert not package.exists()
 
 
-def test_a_package_that_is_a_link_is_not_listed_and_deleting_it_deletes_the_link(
+def test_a_linked_package_is_not_listed_and_deleting_it_deletes_the_link(
     storage: PackageStorage, tmp_path: Path
 ) -> None:
     elsewhere = PackageStorage(FileStorage(str(tmp_path / "elsewhere")), "normalized")
@@ -433,7 +429,7 @@ def test_a_package_that_is_a_link_is_not_listed_and_deleting_it_deletes_the_link
     assert elsewhere.list_packages() == ["18.0"]
 
 
-def test_a_control_file_without_end_is_not_read_into_memory(
+def test_an_oversized_control_file_is_not_read_into_memory(
     storage: PackageStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("penstock.package.local_files.MAX_CONTROL_FILE_BYTES", 1_000_000)
@@ -471,7 +467,7 @@ def test_a_file_that_moves_away_during_a_listing_does_not_hide_the_others(
     ]
 
 
-def test_an_answer_that_a_network_disk_has_lost_is_found_again(tmp_path: Path) -> None:
+def test_a_lost_reply_of_a_network_disk_is_recovered(tmp_path: Path) -> None:
     """A link that was made, and of which the client is told that it could not be."""
     real = os.link
 
@@ -488,7 +484,7 @@ def test_an_answer_that_a_network_disk_has_lost_is_found_again(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["slot"]
 
 
-def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_only_the_old_file(tmp_path: Path) -> None:
     storage = FileStorage(str(tmp_path))
     storage.put("a", b"old")
 

@@ -70,7 +70,7 @@ JOB_NAMES = {
 
 
 @pytest.mark.parametrize("name", JOB_NAMES)
-def test_what_is_no_name_of_a_job_file_is_refused_everywhere(packages: Packages, name: str) -> None:
+def test_an_invalid_job_file_name_is_refused_everywhere(packages: Packages, name: str) -> None:
     file_name, says = JOB_NAMES[name]
     packages.normalized_packages.create_package(LOAD_ID)
     storage = packages.normalized_packages
@@ -100,7 +100,7 @@ PARTS: dict[str, tuple[tuple[str, str, int], str]] = {
 
 
 @pytest.mark.parametrize("parts", PARTS)
-def test_parts_that_make_no_name_are_refused(packages: Packages, parts: str) -> None:
+def test_parts_of_an_invalid_name_are_refused(packages: Packages, parts: str) -> None:
     (table, file_id, retries), says = PARTS[parts]
     name = ParsedLoadJobFileName(table, file_id, retries, "reference")
 
@@ -110,7 +110,7 @@ def test_parts_that_make_no_name_are_refused(packages: Packages, parts: str) -> 
         packages.package(LOAD_ID).jobs.add(name.file_name(), b"{}")
 
 
-def test_the_last_try_that_a_name_can_count_is_the_last(packages: Packages) -> None:
+def test_a_job_is_not_retried_beyond_the_maximum_count(packages: Packages) -> None:
     name = "items.x.999999999.reference"
     packages.package(LOAD_ID).jobs.add(name, b"{}", "started_jobs")
 
@@ -146,7 +146,7 @@ LOAD_IDS = {
 
 
 @pytest.mark.parametrize("load_id", LOAD_IDS)
-def test_what_is_no_load_id_is_refused_everywhere(packages: Packages, load_id: str) -> None:
+def test_an_invalid_load_id_is_refused_everywhere(packages: Packages, load_id: str) -> None:
     storage = packages.normalized_packages
     for use in (
         packages.package,
@@ -183,7 +183,7 @@ def test_what_is_no_load_id_is_refused_everywhere(packages: Packages, load_id: s
     ],
     ids=ascii,
 )
-def test_a_name_that_leads_out_of_a_storage_is_refused_everywhere(
+def test_a_name_that_leaves_its_storage_is_refused_everywhere(
     packages: Packages, name: str, says: str
 ) -> None:
     store = packages.store
@@ -218,9 +218,7 @@ def test_a_name_that_leads_out_of_a_storage_is_refused_everywhere(
     ],
     ids=ascii,
 )
-def test_an_address_that_is_none_of_a_job_is_refused(
-    path: str, error: type[PenstockError], says: str
-) -> None:
+def test_an_address_that_is_not_of_a_job_is_refused(path: str, error: type[PenstockError], says: str) -> None:
     with pytest.raises(error, match=says):
         read_job(path)
 
@@ -232,9 +230,7 @@ def test_a_job_is_never_opened_outside_its_package(packages: Packages, job: str)
 
 
 @pytest.mark.parametrize("state", ["new_jobs", "started_jobs", "failed_jobs", "completed_jobs"])
-def test_a_file_in_place_of_a_job_folder_is_damage_and_not_an_empty_folder(
-    packages: Packages, state: str
-) -> None:
+def test_a_file_in_place_of_a_job_folder_is_damage(packages: Packages, state: str) -> None:
     packages.normalized_packages.create_package(LOAD_ID)
     packages.package(LOAD_ID).store.put(state, b"")
 
@@ -245,7 +241,7 @@ def test_a_file_in_place_of_a_job_folder_is_damage_and_not_an_empty_folder(
 
 
 @pytest.mark.parametrize("state", ["new_jobs", "completed_jobs"])
-def test_a_job_folder_that_is_a_link_is_neither_listed_nor_written_nor_emptied(
+def test_a_linked_job_folder_is_neither_listed_nor_written_nor_deleted(
     packages: Packages, state: str, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
@@ -290,7 +286,7 @@ def test_a_manifest_in_the_slot_of_another_number_is_damage(packages: Packages, 
 
 
 @pytest.mark.parametrize("sequence", [2, 0, -1, HUGE % 10**30])
-def test_a_package_whose_mark_points_to_no_slot_of_its_own_is_damaged_and_kept(
+def test_a_package_with_the_mark_of_another_slot_is_damaged_and_kept(
     packages: Packages, sequence: int
 ) -> None:
     packages.normalized_packages.create_package(LOAD_ID)
@@ -318,7 +314,9 @@ IMPORTS: dict[str, tuple[str, type[PenstockError], str]] = {
 
 
 @pytest.mark.parametrize("case", IMPORTS)
-def test_what_is_no_job_file_is_not_imported_and_stays(packages: Packages, case: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_job_is_not_imported_and_kept(
+    packages: Packages, case: str, tmp_path: Path
+) -> None:
     path, error, says = IMPORTS[case]
     packages.normalized_packages.create_package(LOAD_ID)
     (tmp_path / "in" / "folder.x.0.reference").mkdir(parents=True)
@@ -334,7 +332,7 @@ def test_what_is_no_job_file_is_not_imported_and_stays(packages: Packages, case:
 
 
 @pytest.mark.parametrize("state", ["", "new", "NEW_JOBS", "../new_jobs", "data", "new_jobs/", None])
-def test_an_unknown_state_of_a_job_is_refused(packages: Packages, state: Any, tmp_path: Path) -> None:
+def test_an_unknown_job_state_is_refused(packages: Packages, state: Any, tmp_path: Path) -> None:
     packages.normalized_packages.create_package(LOAD_ID)
     (tmp_path / NAME).write_bytes(b"{}")
 
@@ -346,7 +344,7 @@ def test_an_unknown_state_of_a_job_is_refused(packages: Packages, state: Any, tm
 
 
 @pytest.mark.parametrize("status", ["", "new", "normalized", "LOADED", "done"])
-def test_a_package_cannot_end_in_any_other_way(packages: Packages, status: Any) -> None:
+def test_a_package_has_no_other_final_status(packages: Packages, status: Any) -> None:
     packages.normalized_packages.create_package(LOAD_ID)
 
     with pytest.raises(UsageError, match="a package cannot end as"):
@@ -355,14 +353,14 @@ def test_a_package_cannot_end_in_any_other_way(packages: Packages, status: Any) 
     assert packages.package(LOAD_ID).status == "normalized"
 
 
-def test_jobs_and_packages_that_are_not_there_are_named(packages: Packages) -> None:
+def test_missing_jobs_and_packages_are_named(packages: Packages) -> None:
     with pytest.raises(LoadPackageNotFound, match=f"package {LOAD_ID} does not exist"):
         packages.normalized_packages.list_new_jobs(LOAD_ID)
     with pytest.raises(JobNotFound, match=f"new_jobs/{NAME}"):
         packages.normalized_packages.start_job(LOAD_ID, NAME)
 
 
-def test_files_that_are_no_jobs_are_no_jobs(packages: Packages) -> None:
+def test_foreign_files_are_not_listed_as_jobs(packages: Packages) -> None:
     packages.normalized_packages.create_package(LOAD_ID)
     for name in (
         "notes.txt",

@@ -42,7 +42,7 @@ def lease(target: Package) -> Iterator[Lease]:
         yield lease
 
 
-def test_data_state_and_marker_arrive_and_the_original_goes(
+def test_data_state_and_marker_are_transferred_and_the_original_is_deleted(
     package: Package, target: Package, lease: Lease
 ) -> None:
     said, state = package.read_extracted(), package.state()
@@ -55,7 +55,7 @@ def test_data_state_and_marker_arrive_and_the_original_goes(
     assert not package.exists()
 
 
-def test_what_was_not_extracted_to_its_end_is_not_carried_and_stays(
+def test_a_partly_extracted_package_is_not_transferred_and_kept(
     package: Package, target: Package, lease: Lease
 ) -> None:
     package.store.delete("extracted.json")
@@ -67,7 +67,7 @@ def test_what_was_not_extracted_to_its_end_is_not_carried_and_stays(
     assert not target.exists()
 
 
-def test_a_copy_that_stopped_half_way_is_made_again(package: Package, target: Package, lease: Lease) -> None:
+def test_an_interrupted_transfer_is_repeated(package: Package, target: Package, lease: Lease) -> None:
     target.store.put("data/extracted/00000/part-0.parquet", b"half")
 
     transfer_package(package, target, lease=lease, is_transferred=False)
@@ -75,7 +75,7 @@ def test_a_copy_that_stopped_half_way_is_made_again(package: Package, target: Pa
     assert target.store.read("data/extracted/00000/part-0.parquet") == b"0" * 1000
 
 
-def test_a_copy_that_was_finished_is_kept_and_only_the_original_goes(
+def test_a_finished_copy_is_kept_and_the_original_is_deleted(
     package: Package, target: Package, lease: Lease
 ) -> None:
     target.mark_extracted({"schema_name": "shop", "resources": []})
@@ -86,7 +86,7 @@ def test_a_copy_that_was_finished_is_kept_and_only_the_original_goes(
     assert not package.exists()
 
 
-def test_a_copy_that_is_short_is_an_error_and_the_original_stays(
+def test_a_truncated_copy_is_an_error_and_the_original_is_kept(
     package: Package, target: Package, lease: Lease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A disk that loses the end of a file without saying so.
@@ -99,7 +99,7 @@ def test_a_copy_that_is_short_is_an_error_and_the_original_stays(
     assert target.status == "new"
 
 
-def test_the_original_stays_when_another_run_took_over_while_the_copy_was_marked(
+def test_the_original_is_kept_when_another_run_takes_over_while_the_copy_is_marked(
     package: Package, target: Package, lease: Lease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = Package.mark_extracted

@@ -40,7 +40,7 @@ def check_slots(told: list[dict[str, Any]], rounds: int) -> None:
 
 
 @pytest.mark.parametrize("processes", PROCESSES)
-def test_of_processes_on_a_disk_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
+def test_of_concurrent_processes_one_gets_the_lease_one_the_slot_and_one_the_decision(
     processes: int,
 ) -> None:
     told = contend("disk", processes, ROUNDS)

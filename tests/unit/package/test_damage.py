@@ -164,7 +164,7 @@ def test_a_folder_in_place_of_a_control_file_is_named(on_disk: Packages, kind: s
 
 @pytest.mark.parametrize("version", [None, "2", True, 0, -1, 1.5, [2], {}])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in {"state", "schema"}])
-def test_a_version_that_is_no_version_is_damage(packages: Packages, kind: str, version: Any) -> None:
+def test_an_invalid_version_is_damage(packages: Packages, kind: str, version: Any) -> None:
     path, read = KINDS[kind]
     document = json.loads(content_of(packages, kind))
     packages.store.put(path, json.dumps({**document, "format_version": version}).encode())
@@ -175,7 +175,7 @@ def test_a_version_that_is_no_version_is_damage(packages: Packages, kind: str, v
 
 @pytest.mark.parametrize("version", [3, 99, 10**30])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_later_release_has_written_is_refused(packages: Packages, kind: str, version: int) -> None:
+def test_a_document_of_a_later_release_is_refused(packages: Packages, kind: str, version: int) -> None:
     path, read = KINDS[kind]
     document = json.loads(content_of(packages, kind))
     key = {"state": "_state_engine_version", "schema": "engine_version"}.get(kind, "format_version")
@@ -248,28 +248,26 @@ def test_a_field_of_a_wrong_type_or_value_is_damage(
 
 
 @pytest.mark.parametrize("process", [0, -1, 2**31, 10**30])
-def test_a_process_number_that_cannot_be_looked_up_is_taken_for_a_living_one(process: int) -> None:
+def test_a_process_id_that_cannot_be_checked_counts_as_alive(process: int) -> None:
     assert not LeaseHolder(process=process).is_dead()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"format_version":1,"sequence":"7"}', b"\x00", b"{"])
-def test_a_damaged_note_of_the_last_slot_costs_a_listing_and_nothing_else(
-    packages: Packages, content: bytes
-) -> None:
+def test_a_damaged_slot_hint_costs_only_a_listing(packages: Packages, content: bytes) -> None:
     packages.store.put("slots/last.json", content)
 
     assert packages.slots.last() == 1
 
 
 @pytest.mark.parametrize("noted", [-1, 0, 7, 10**9, 10**10, 10**300])
-def test_a_note_that_is_wrong_about_the_last_slot_is_not_believed(packages: Packages, noted: int) -> None:
+def test_a_wrong_slot_hint_is_ignored(packages: Packages, noted: int) -> None:
     packages.store.put("slots/last.json", json.dumps({"format_version": 1, "sequence": noted}).encode())
 
     assert packages.slots.last() == 1
 
 
 @pytest.mark.parametrize("name", ["\u0663.json", "12345678901.json", "1.json", "x.json", "0000000009.txt"])
-def test_files_that_are_no_slots_take_no_number(packages: Packages, name: str) -> None:
+def test_foreign_files_among_slots_take_no_number(packages: Packages, name: str) -> None:
     packages.store.put(f"slots/{name}", b"{}")
     packages.store.delete("slots/last.json")
 
@@ -277,7 +275,7 @@ def test_files_that_are_no_slots_take_no_number(packages: Packages, name: str) -
 
 
 @pytest.mark.parametrize("name", ["\u0663.json", "12345678901.json", "9.json", "x.json"])
-def test_files_that_are_no_epochs_hold_no_lease(packages: Packages, name: str) -> None:
+def test_foreign_files_among_epochs_hold_no_lease(packages: Packages, name: str) -> None:
     packages.store.put(f"lease/{name}", b"{}")
 
     lease = acquire_lease(packages.store, pipeline="shop")
@@ -285,7 +283,7 @@ def test_files_that_are_no_epochs_hold_no_lease(packages: Packages, name: str) -
     lease.release()
 
 
-def test_a_beat_that_a_later_release_wrote_is_refused(packages: Packages) -> None:
+def test_a_heartbeat_of_a_later_release_is_refused(packages: Packages) -> None:
     lease = acquire_lease(packages.store, pipeline="shop")
     packages.store.put("lease/0000000001.beat", b'{"format_version":9}')
 
@@ -294,7 +292,7 @@ def test_a_beat_that_a_later_release_wrote_is_refused(packages: Packages) -> Non
     lease.release()
 
 
-def test_a_lease_without_a_beat_is_as_old_as_its_holder(packages: Packages) -> None:
+def test_a_lease_without_a_heartbeat_is_as_old_as_its_holder(packages: Packages) -> None:
     lease = acquire_lease(packages.store, pipeline="shop")
     packages.store.delete("lease/0000000001.beat")
 
@@ -303,7 +301,7 @@ def test_a_lease_without_a_beat_is_as_old_as_its_holder(packages: Packages) -> N
     lease.release()
 
 
-def test_a_schema_of_something_else_is_no_schema(packages: Packages) -> None:
+def test_a_document_without_a_schema_is_damage(packages: Packages) -> None:
     packages.store.put(f"{PACKAGE}/schema.json", b'{"tables":{}}')
 
     with pytest.raises(PackageDamaged, match="it has no schema"):

@@ -37,12 +37,12 @@ tables = st.builds(
         state=st.none() | documents.map(freeze),
     )
 )
-def test_what_was_written_reads_back_equal(extracted: ExtractManifest) -> None:
+def test_an_extract_manifest_round_trips(extracted: ExtractManifest) -> None:
     assert ExtractManifest.from_dict(extracted.to_dict()) == extracted
     assert extracted.rows == sum(table.rows for table in extracted.tables)
 
 
-def test_a_package_of_the_first_release_is_read() -> None:
+def test_optional_fields_may_be_missing() -> None:
     table: dict[str, Any] = {
         "resource": "orders",
         "table": "orders",
@@ -59,7 +59,7 @@ def test_a_package_of_the_first_release_is_read() -> None:
     assert (dict(found.declared_tables), found.schema, found.state) == ({}, None, None)
 
 
-def test_what_a_later_release_adds_to_a_table_is_left_alone() -> None:
+def test_unknown_fields_of_a_table_are_ignored() -> None:
     table = ExtractedTable(
         table="t", resource="t", write_disposition="append", folder="f", rows=1, bytes=1, files=1
     )
@@ -92,6 +92,6 @@ TABLE = {
         {"schema_name": "shop", "resources": [{**TABLE, "data_format": "csv"}]},
     ],
 )
-def test_a_document_that_lacks_what_normalize_needs_is_damage(document: dict[str, Any]) -> None:
+def test_a_document_without_a_required_field_is_damage(document: dict[str, Any]) -> None:
     with pytest.raises(PackageDamaged, match=r"extracted\.json is damaged"):
         ExtractManifest.from_dict(document)

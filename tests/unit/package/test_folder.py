@@ -22,7 +22,7 @@ HIDDEN = [
 
 
 @given(listed=st.permutations([*FILES, *HIDDEN]))
-def test_files_are_the_same_in_any_order_and_hidden_ones_do_not_count(listed: list[DirEntry]) -> None:
+def test_order_and_hidden_files_do_not_matter(listed: list[DirEntry]) -> None:
     assert FOLDER.find_mismatch(listed) is None
 
 
@@ -36,9 +36,9 @@ def test_files_are_the_same_in_any_order_and_hidden_ones_do_not_count(listed: li
         ([FILES[0]._replace(size=9), FILES[1]._replace(size=8)], "its data files have other names or sizes"),
     ],
 )
-def test_what_is_missing_more_or_of_another_size_is_told(listed: list[DirEntry], reason: str) -> None:
+def test_missing_added_or_resized_files_are_reported(listed: list[DirEntry], reason: str) -> None:
     assert (FOLDER.find_mismatch(listed) or "").startswith(reason)
 
 
-def test_a_folder_that_nobody_counted_is_taken_as_it_is() -> None:
+def test_a_folder_without_a_digest_is_not_verified() -> None:
     assert DataFolder(path="data/a").find_mismatch(FILES) is None

@@ -19,7 +19,7 @@ def test_ids_grow_strictly_as_numbers_and_as_texts() -> None:
     assert all(float(before) < float(after) for before, after in pairwise(ids))
 
 
-def test_no_two_threads_get_the_same_id_and_each_sees_its_own_grow() -> None:
+def test_ids_are_unique_and_increasing_across_threads() -> None:
     def draw(_: int) -> list[str]:
         return [create_load_id() for _ in range(20_000)]
 
@@ -38,7 +38,7 @@ def test_an_id_is_the_time_in_microseconds() -> None:
 
 
 @given(st.lists(st.text("ab", max_size=3), max_size=3))
-def test_a_file_id_depends_on_its_parts_and_where_they_end(parts: list[str]) -> None:
+def test_a_file_id_depends_on_its_parts_and_their_boundaries(parts: list[str]) -> None:
     assert re.fullmatch(r"[0-9a-f]{10}", file_id(*parts))
     assert file_id(*parts) == file_id(*parts)
     assert file_id(*parts, "a", "b") != file_id(*parts, "ab")
@@ -51,11 +51,11 @@ def test_an_id_is_later_than_the_one_it_comes_after(seconds: int, fraction: str)
     assert create_load_id(after=after) > after
 
 
-def test_an_id_of_a_clock_that_is_ahead_is_no_matter_of_others() -> None:
+def test_an_id_in_the_future_does_not_affect_later_ids() -> None:
     create_load_id(after="4102444800.5")
 
     assert float(create_load_id()) == pytest.approx(time.time(), abs=60)
 
 
-def test_an_id_that_is_of_no_clock_is_passed_over() -> None:
+def test_an_id_that_is_not_a_time_is_ignored() -> None:
     assert float(create_load_id(after="zzz")) == pytest.approx(time.time(), abs=60)

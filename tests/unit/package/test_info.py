@@ -70,7 +70,7 @@ def test_a_package_as_a_dictionary_can_itself_be_loaded_as_tables(info: LoadPack
     assert json.dumps(document, default=str)
 
 
-def test_a_job_as_a_dictionary_has_the_parts_of_its_name_beside_the_rest(info: LoadPackageInfo) -> None:
+def test_a_job_as_a_dictionary_includes_the_parts_of_its_name(info: LoadPackageInfo) -> None:
     (job,) = info.jobs["completed_jobs"]
 
     document = job.asdict()
@@ -91,7 +91,7 @@ def test_a_job_as_a_dictionary_has_the_parts_of_its_name_beside_the_rest(info: L
     assert abs((datetime.now(UTC) - document["created_at"]).total_seconds()) < 600
 
 
-def test_a_job_in_a_line_tells_where_it_is_and_why_it_failed_if_asked(info: LoadPackageInfo) -> None:
+def test_a_job_in_one_line_has_its_state_and_on_request_its_message(info: LoadPackageInfo) -> None:
     (done,), (failed,) = info.jobs["completed_jobs"], info.jobs["failed_jobs"]
 
     assert done.asstr().startswith(
@@ -103,7 +103,7 @@ def test_a_job_in_a_line_tells_where_it_is_and_why_it_failed_if_asked(info: Load
     assert failed.asstr(verbosity=1).endswith("\nno such column: size")
 
 
-def test_a_package_in_lines_shows_failed_jobs_always_and_the_others_if_asked(
+def test_a_package_in_lines_lists_failed_jobs_and_on_request_all(
     packages: Packages, info: LoadPackageInfo
 ) -> None:
     short, long = str(info), info.asstr(verbosity=1)
@@ -123,7 +123,7 @@ def test_a_package_in_lines_shows_failed_jobs_always_and_the_others_if_asked(
     assert "It was completed on 20" in str(ended)
 
 
-def test_jobs_of_an_attempt_that_was_lost_are_not_counted(tmp_path: Path) -> None:
+def test_jobs_of_a_lost_attempt_are_not_counted(tmp_path: Path) -> None:
     packages = Packages.at(str(tmp_path))
     packages.normalized_packages.create_package(LOAD_ID, schema=Schema("shop"))
     package = packages.package(LOAD_ID)
@@ -155,12 +155,12 @@ def test_a_package_without_schema_and_jobs_can_be_shown(tmp_path: Path) -> None:
     ("size", "text"),
     [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KB"), (5 * 1024**5, "5.0 PB"), (2**70, "1048576.0 PB")],
 )
-def test_sizes_are_for_people(size: int, text: str) -> None:
+def test_sizes_are_human_readable(size: int, text: str) -> None:
     assert human_size(size) == text
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0.0 s"), (59.94, "59.9 s"), (61, "1 min 1 s"), (86400, "24 h 0 min")]
 )
-def test_durations_are_for_people(seconds: float, text: Any) -> None:
+def test_durations_are_human_readable(seconds: float, text: Any) -> None:
     assert human_seconds(seconds) == text

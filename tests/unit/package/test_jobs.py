@@ -40,7 +40,7 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> PackageStorage:
 
 
 @given(st.lists(placed, min_size=1, max_size=8, unique_by=lambda one: one.path))
-def test_of_all_files_of_a_job_one_counts_and_the_others_are_left_over(files: list[ListedJob]) -> None:
+def test_one_file_of_a_job_counts_and_the_others_are_stale(files: list[ListedJob]) -> None:
     listings: dict[TJobState, list[DirEntry]] = {state: [] for state in JOB_STATES}
     for one in files:
         listings[one.state].append(DirEntry(one.name.file_name(), 0, 0.0, False))
@@ -67,7 +67,7 @@ def test_the_order_of_listings_does_not_matter(files: list[ListedJob], random: R
     assert counting(shuffled) == counting(files)
 
 
-def test_a_completed_job_stays_completed_whatever_else_is_found() -> None:
+def test_completed_is_the_final_state_of_a_job() -> None:
     done = ListedJob(state="completed_jobs", name=NAME)
     later = ListedJob(state="failed_jobs", name=NAME._replace(retry_count=9))
 
@@ -75,7 +75,7 @@ def test_a_completed_job_stays_completed_whatever_else_is_found() -> None:
     assert not later.supersedes(done)
 
 
-def test_a_job_that_was_retried_is_opened_by_the_name_it_was_sealed_with(storage: PackageStorage) -> None:
+def test_a_retried_job_is_opened_by_its_sealed_name(storage: PackageStorage) -> None:
     storage.start_job(LOAD_ID, JOB)
     again = storage.retry_job(LOAD_ID, JOB, "timed out")
     jobs = storage.package(LOAD_ID).jobs.list_jobs().jobs
@@ -85,7 +85,7 @@ def test_a_job_that_was_retried_is_opened_by_the_name_it_was_sealed_with(storage
     assert storage.list_new_jobs(LOAD_ID) == [f"{LOAD_ID}/new_jobs/{again}"]
 
 
-def test_why_a_try_failed_is_kept_beside_the_next_one(storage: PackageStorage) -> None:
+def test_the_message_of_a_failed_try_is_stored_for_the_next_one(storage: PackageStorage) -> None:
     storage.start_job(LOAD_ID, JOB)
     again = storage.retry_job(LOAD_ID, JOB, "timed out", "terminal")
 
@@ -94,7 +94,7 @@ def test_why_a_try_failed_is_kept_beside_the_next_one(storage: PackageStorage) -
     assert message == "retry: terminal\ntimed out"
 
 
-def test_what_is_said_of_a_completed_job_is_not_overwritten_by_who_comes_late(
+def test_the_result_of_a_completed_job_is_not_overwritten_by_a_late_process(
     storage: PackageStorage,
 ) -> None:
     storage.start_job(LOAD_ID, JOB)
@@ -105,7 +105,7 @@ def test_what_is_said_of_a_completed_job_is_not_overwritten_by_who_comes_late(
     assert storage.completed_results(LOAD_ID) == {NAME.job_id(): {"rows": 3}}
 
 
-def test_what_is_said_of_a_job_that_was_not_started_is_not_kept(storage: PackageStorage) -> None:
+def test_the_result_of_a_job_that_was_not_started_is_discarded(storage: PackageStorage) -> None:
     with pytest.raises(JobNotFound):
         storage.complete_job(LOAD_ID, JOB, {"rows": 0})
     storage.start_job(LOAD_ID, JOB)
@@ -114,7 +114,7 @@ def test_what_is_said_of_a_job_that_was_not_started_is_not_kept(storage: Package
     assert storage.completed_results(LOAD_ID) == {}
 
 
-def test_a_file_that_a_move_left_behind_does_not_bring_a_completed_job_back(storage: PackageStorage) -> None:
+def test_a_stale_file_does_not_make_a_completed_job_pending(storage: PackageStorage) -> None:
     storage.start_job(LOAD_ID, JOB)
     storage.complete_job(LOAD_ID, JOB)
     storage.package(LOAD_ID).store.put(f"new_jobs/{JOB}", b"{}")
@@ -135,7 +135,7 @@ def test_jobs_of_a_table_are_found_by_its_name(storage: PackageStorage) -> None:
     assert [job.state for job in PackageStorage.filter_jobs_for_table(infos, "orders")] == ["started_jobs"]
 
 
-def test_names_of_jobs_are_built_so_that_they_read_back() -> None:
+def test_job_file_names_round_trip() -> None:
     built = PackageStorage.build_job_file_name("items", "5c1c2f0d11", 3, loader_file_format="parquet")
 
     assert built == "items.5c1c2f0d11.3.parquet"

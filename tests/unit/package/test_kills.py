@@ -36,7 +36,7 @@ def run_kills(*arguments: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def test_a_process_that_is_killed_at_any_operation_on_a_disk_leaves_what_the_next_one_can_go_on_with(
+def test_a_process_killed_at_any_operation_can_be_continued_by_the_next(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = tuple(TRANSITIONS) if ALL else MOVES

@@ -111,7 +111,7 @@ def storage(tmp_path: Path) -> FileStorage:
     return FileStorage(str(tmp_path))
 
 
-def test_who_holds_the_lease_is_told_to_the_next_who_wants_it(storage: FileStorage) -> None:
+def test_a_refused_process_gets_the_holder_of_the_lease(storage: FileStorage) -> None:
     with hold_lease(storage, pipeline="shop") as lease:
         lease.check()
         with pytest.raises(PipelineLocked) as caught:
@@ -121,7 +121,7 @@ def test_who_holds_the_lease_is_told_to_the_next_who_wants_it(storage: FileStora
     assert (told["pipeline"], told["process"], told["alive"]) == ("shop", os.getpid(), 30.0)
 
 
-def test_a_lease_that_was_given_back_is_free_at_once_and_the_epoch_grows(storage: FileStorage) -> None:
+def test_a_released_lease_is_free_at_once_and_the_epoch_increases(storage: FileStorage) -> None:
     epochs = []
     for _ in range(5):
         with hold_lease(storage, pipeline="shop") as lease:
@@ -133,7 +133,7 @@ def test_a_lease_that_was_given_back_is_free_at_once_and_the_epoch_grows(storage
     ]
 
 
-def test_the_lease_of_a_killed_process_is_free_at_once_or_when_it_was_watched_in_vain(tmp_path: Path) -> None:
+def test_the_lease_of_a_killed_process_is_free_at_once_or_after_a_watch(tmp_path: Path) -> None:
     here, elsewhere = (FileStorage(str(tmp_path / name)) for name in ("here", "elsewhere"))
     with other_process(here.root, elsewhere.root, alive=4.0) as other:
         hide_machine(elsewhere, 1)
@@ -154,7 +154,7 @@ def test_the_lease_of_a_killed_process_is_free_at_once_or_when_it_was_watched_in
     assert watched >= 4.0, "the last beat was not watched"
 
 
-def test_a_holder_that_stood_still_finds_its_leases_lost_taken_or_not_and_cannot_seal(tmp_path: Path) -> None:
+def test_a_suspended_holder_finds_its_leases_lost_and_cannot_seal(tmp_path: Path) -> None:
     taken, free = (Packages.at(str(tmp_path / name)) for name in ("taken", "free"))
     for packages in (taken, free):
         for load_id in ("1.0", "2.0"):
@@ -178,7 +178,7 @@ def test_a_holder_that_stood_still_finds_its_leases_lost_taken_or_not_and_cannot
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_a_clock_that_is_an_hour_off_neither_keeps_nor_loses_a_lease(hours: int) -> None:
+def test_a_clock_that_is_an_hour_off_neither_extends_nor_ends_a_lease(hours: int) -> None:
     storage = FileStorage(f"memory://{uuid.uuid4().hex}")  # a busy disk keeps a beat waiting for too long
     leave_behind(storage)
     ended = threading.Event()
@@ -224,9 +224,7 @@ class Interrupted(LocalFiles):
         return made
 
 
-def test_a_process_with_old_knowledge_wins_no_old_epoch_after_it_was_tidied_away(
-    storage: FileStorage, tmp_path: Path
-) -> None:
+def test_a_late_process_cannot_take_a_deleted_old_epoch(storage: FileStorage, tmp_path: Path) -> None:
     # Nobody has to wait here; a machine that stands still for a moment must not make a holder late.
     take(storage, LeaseTimes()).release()
     files = Interrupted()
@@ -246,7 +244,7 @@ def test_a_process_with_old_knowledge_wins_no_old_epoch_after_it_was_tidied_away
     lease.release()
 
 
-def test_a_beat_in_the_moment_of_a_takeover_makes_both_stop(storage: FileStorage, tmp_path: Path) -> None:
+def test_a_heartbeat_during_a_takeover_stops_both_processes(storage: FileStorage, tmp_path: Path) -> None:
     leave_behind(storage)
     write_heartbeat(storage, 1, 0)
     time.sleep(WATCHED + 0.1)
@@ -262,7 +260,7 @@ def test_a_beat_in_the_moment_of_a_takeover_makes_both_stop(storage: FileStorage
     lease.release()
 
 
-def test_a_holder_that_cannot_reach_the_storage_for_too_long_is_told(tmp_path: Path) -> None:
+def test_on_lost_is_called_when_the_storage_is_unreachable_for_too_long(tmp_path: Path) -> None:
     class Unplugged(LocalFiles):
         is_down = False
 
@@ -303,7 +301,7 @@ class Failing(LocalFiles):
         super().put(path, content)
 
 
-def test_a_holder_is_told_even_while_the_storage_hangs(tmp_path: Path) -> None:
+def test_on_lost_is_called_even_while_the_storage_hangs(tmp_path: Path) -> None:
     files, lost = Failing(on=".beat", hangs=True), threading.Event()
     lease = acquire_lease(
         FileStorage(str(tmp_path), files=files), pipeline="shop", times=QUICK, on_lost=lost.set
@@ -318,7 +316,7 @@ def test_a_holder_is_told_even_while_the_storage_hangs(tmp_path: Path) -> None:
     lease.release()
 
 
-def test_a_lease_that_cannot_be_given_back_is_no_error_and_free_at_once_for_its_own_process(
+def test_a_failed_release_is_no_error_and_the_same_process_can_retake_the_lease_at_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = Failing(on=".released")
@@ -330,7 +328,7 @@ def test_a_lease_that_cannot_be_given_back_is_no_error_and_free_at_once_for_its_
     take(FileStorage(str(tmp_path)), LeaseTimes(beat=10.0, alive=60.0)).release()
 
 
-def test_a_run_that_could_not_begin_keeps_nobody_waiting(storage: FileStorage, tmp_path: Path) -> None:
+def test_a_run_that_fails_to_start_releases_its_epoch(storage: FileStorage, tmp_path: Path) -> None:
     files = Failing(on=".beat")
     files.is_down.set()
 
@@ -342,7 +340,7 @@ def test_a_run_that_could_not_begin_keeps_nobody_waiting(storage: FileStorage, t
     lease.release()
 
 
-def test_a_beat_that_cannot_be_read_is_watched_and_not_believed(storage: FileStorage) -> None:
+def test_an_unreadable_heartbeat_is_watched(storage: FileStorage) -> None:
     leave_behind(storage)
     storage.put("lease/0000000001.beat", b"\x00 half")
 
@@ -364,9 +362,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return moment
 
 
-def test_a_lease_that_was_not_renewed_in_time_fails_its_check(
-    storage: FileStorage, clock: list[float]
-) -> None:
+def test_an_expired_lease_fails_its_check(storage: FileStorage, clock: list[float]) -> None:
     lost: list[bool] = []
     lease = acquire_lease(storage, pipeline="shop", times=SLOW, on_lost=lambda: lost.append(True))
     clock[0] += SLOW.alive - 1
@@ -381,9 +377,7 @@ def test_a_lease_that_was_not_renewed_in_time_fails_its_check(
     assert not storage.exists("lease/0000000001.released"), "another process may be watching it"
 
 
-def test_a_beat_renews_a_lease_that_is_in_time_and_never_one_that_has_run_out(
-    storage: FileStorage, clock: list[float]
-) -> None:
+def test_a_heartbeat_never_renews_an_expired_lease(storage: FileStorage, clock: list[float]) -> None:
     lease = acquire_lease(storage, pipeline="shop", times=SLOW)
     for _ in range(3):
         clock[0] += SLOW.alive - 1
@@ -401,7 +395,9 @@ def test_a_beat_renews_a_lease_that_is_in_time_and_never_one_that_has_run_out(
     lease.release()
 
 
-def test_a_beat_that_finds_a_later_epoch_loses_the_lease(storage: FileStorage, clock: list[float]) -> None:
+def test_a_heartbeat_that_finds_a_later_epoch_loses_the_lease(
+    storage: FileStorage, clock: list[float]
+) -> None:
     lease = acquire_lease(storage, pipeline="shop", times=SLOW)
     clock[0] += 1
     storage.put("lease/0000000002.json", encode_control(asdict(LeaseHolder())))

@@ -109,7 +109,7 @@ def dlt_dataset(tmp_path: Path) -> FileLedger:
     return FileLedger(FileStorage(str(tmp_path)))
 
 
-def test_a_dataset_is_initialized_once_and_in_dlts_form(tmp_path: Path) -> None:
+def test_a_dataset_is_initialized_once_in_dlts_layout(tmp_path: Path) -> None:
     ledger = FileLedger(FileStorage(str(tmp_path)))
     before = ledger.is_initialized()
 
@@ -121,7 +121,7 @@ def test_a_dataset_is_initialized_once_and_in_dlts_form(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "init").read_text()) == {"initial_version": 2, "current_version": 2}
 
 
-def test_a_load_counts_once_whoever_commits_it(ledger: FileLedger) -> None:
+def test_a_load_is_committed_once_by_any_process(ledger: FileLedger) -> None:
     counted = [ledger.commit(COMMIT), ledger.commit(replace(COMMIT, manifest_hash="other"))]
 
     assert counted == [True, False]
@@ -158,7 +158,7 @@ def test_a_load_with_an_older_id_that_is_completed_later_is_the_last(ledger: Fil
     assert [load.load_id for load in ledger.complete_loads()] == [younger, older, oldest]
 
 
-def test_a_load_follows_one_that_was_late(ledger: FileLedger) -> None:
+def test_a_load_can_follow_a_late_one(ledger: FileLedger) -> None:
     for number, load_id in enumerate(("1794709998.0", "1794709901.0", "1794709999.0"), start=1):
         ledger.store_state(STATE._replace(version=number, dlt_load_id=load_id), schema_hash=HASH)
         ledger.commit(replace(COMMIT, load_id=load_id, sequence=number))
@@ -178,7 +178,7 @@ def test_a_late_load_that_is_not_complete_does_not_count(ledger: FileLedger, tmp
 
 
 @given(st.permutations(range(1, 8)), st.permutations(range(1, 8)))
-def test_loads_are_told_in_the_order_in_which_they_were_completed(ids: list[int], again: list[int]) -> None:
+def test_loads_are_listed_in_the_order_of_completion(ids: list[int], again: list[int]) -> None:
     ledger = FileLedger(FileStorage(f"memory://{uuid.uuid4().hex}"))
     for number, load_id in enumerate(ids, start=1):
         ledger.commit(replace(COMMIT, load_id=f"179470990{load_id}.0", sequence=number))
@@ -188,9 +188,7 @@ def test_loads_are_told_in_the_order_in_which_they_were_completed(ids: list[int]
     assert [load.load_id for load in ledger.complete_loads()] == [f"179470990{one}.0" for one in ids]
 
 
-def test_our_load_that_is_late_follows_one_of_dlt_and_precedes_its_next(
-    dlt_dataset: FileLedger, tmp_path: Path
-) -> None:
+def test_a_late_load_is_ordered_between_loads_of_dlt(dlt_dataset: FileLedger, tmp_path: Path) -> None:
     late = replace(COMMIT, load_id="1794709901.0", schema_name="dltpipe", pipeline_name="dltpipe")
     row = STATE._replace(pipeline_name="dltpipe", dlt_load_id=late.load_id, version=2)
     dlt_dataset.store_state(row, schema_hash=HASH)
@@ -207,7 +205,7 @@ def test_our_load_that_is_late_follows_one_of_dlt_and_precedes_its_next(
     assert theirs.dlt_load_id == "1794709966.5110981"
 
 
-def test_complete_loads_are_told_oldest_first_without_their_rows(ledger: FileLedger) -> None:
+def test_complete_loads_are_listed_oldest_first_without_reading_rows(ledger: FileLedger) -> None:
     newer = replace(COMMIT, load_id="1794709999.000000", schema_name="my__crm")
     for record in (COMMIT, newer):
         ledger.commit(record)
@@ -223,7 +221,7 @@ def test_a_stored_version_of_a_schema_is_found_by_its_hash(ledger: FileLedger) -
     assert ledger.find_schema(schema_name="crm", version_hash=HASH) is None
 
 
-def test_names_of_files_are_those_that_dlt_looks_for(ledger: FileLedger, tmp_path: Path) -> None:
+def test_file_names_are_those_of_dlt(ledger: FileLedger, tmp_path: Path) -> None:
     ledger.commit(COMMIT)
     ledger.store_schema(SCHEMA)
     ledger.store_state(STATE, schema_hash=HASH)
@@ -235,7 +233,7 @@ def test_names_of_files_are_those_that_dlt_looks_for(ledger: FileLedger, tmp_pat
     ]
 
 
-def test_a_schema_version_is_kept_once(ledger: FileLedger) -> None:
+def test_a_schema_version_is_stored_once(ledger: FileLedger) -> None:
     ledger.store_schema(SCHEMA)
     ledger.store_schema(SCHEMA._replace(inserted_at=datetime.fromisoformat("2026-11-16T00:00:00+00:00")))
 
@@ -244,7 +242,7 @@ def test_a_schema_version_is_kept_once(ledger: FileLedger) -> None:
     ]
 
 
-def test_a_schema_that_is_again_what_it_was_is_the_newest_again(ledger: FileLedger) -> None:
+def test_an_older_schema_version_can_become_the_newest_again(ledger: FileLedger) -> None:
     later, latest = (datetime(2027, month, 1, tzinfo=UTC) for month in (1, 2))
     ledger.store_schema(SCHEMA)
     ledger.store_schema(SCHEMA._replace(inserted_at=later, version_hash="AAAA", version=9))
@@ -258,7 +256,7 @@ def test_a_schema_that_is_again_what_it_was_is_the_newest_again(ledger: FileLedg
     assert len(ledger.rows(VERSION_TABLE)) == 3
 
 
-def test_a_schema_of_a_machine_whose_clock_is_behind_is_the_newest(ledger: FileLedger) -> None:
+def test_a_schema_from_a_late_clock_is_still_the_newest(ledger: FileLedger) -> None:
     behind = SCHEMA._replace(inserted_at=datetime(1999, 1, 1, tzinfo=UTC), version_hash="AAAA", version=9)
     ledger.store_schema(SCHEMA)
     ledger.store_schema(behind)
@@ -270,7 +268,7 @@ def test_a_schema_of_a_machine_whose_clock_is_behind_is_the_newest(ledger: FileL
     assert len(ledger.rows(VERSION_TABLE)) == 2
 
 
-def test_the_last_schema_is_the_one_stored_last_however_long_its_stamp(ledger: FileLedger) -> None:
+def test_the_last_schema_is_the_newest_for_any_length_of_its_time(ledger: FileLedger) -> None:
     early = SCHEMA._replace(inserted_at=datetime(1999, 1, 1, tzinfo=UTC), version_hash="AAAA", version=9)
     other = SCHEMA._replace(
         inserted_at=datetime(2027, 1, 1, tzinfo=UTC),
@@ -285,7 +283,7 @@ def test_the_last_schema_is_the_one_stored_last_however_long_its_stamp(ledger: F
     assert ledger.last_schema("nobody") is None
 
 
-def test_a_state_counts_only_when_its_load_does(ledger: FileLedger) -> None:
+def test_a_state_counts_only_with_its_load(ledger: FileLedger) -> None:
     ledger.store_state(STATE, schema_hash=HASH)
     before = ledger.last_state("shop")
     ledger.commit(COMMIT)
@@ -304,7 +302,7 @@ def test_the_newest_state_of_a_complete_load_is_the_last(ledger: FileLedger) -> 
     assert ledger.last_state("shop") == newer
 
 
-def test_pipelines_whose_names_begin_alike_keep_their_own_states(ledger: FileLedger) -> None:
+def test_pipelines_with_a_common_prefix_have_separate_states(ledger: FileLedger) -> None:
     longer = STATE._replace(pipeline_name="shop__eu", dlt_load_id="1794709999.000000")
     for state in (STATE, longer):
         ledger.store_state(state, schema_hash=HASH)
@@ -314,13 +312,13 @@ def test_pipelines_whose_names_begin_alike_keep_their_own_states(ledger: FileLed
     assert ledger.last_state("shop__eu") == longer
 
 
-def test_schemas_whose_names_begin_alike_keep_their_own_versions(ledger: FileLedger) -> None:
+def test_schemas_with_a_common_prefix_have_separate_versions(ledger: FileLedger) -> None:
     ledger.store_schema(SCHEMA._replace(schema_name="shop__eu"))
 
     assert ledger.last_schema("shop") is None
 
 
-def test_the_state_of_a_load_that_is_marked_as_bad_does_not_count(ledger: FileLedger) -> None:
+def test_the_state_of_a_failed_load_does_not_count(ledger: FileLedger) -> None:
     ledger.store_state(STATE, schema_hash=HASH)
     ledger.commit(replace(COMMIT, status=1))
 
@@ -351,12 +349,12 @@ def test_schema_and_state_of_dlt_are_read(dlt_dataset: FileLedger) -> None:
     assert (state.dlt_load_id, state.state) == ("1794709965.5110981", "eNqrVkpUsjKsBQAIKgIJ")
 
 
-def test_all_system_rows_of_dlt_are_listed_without_its_markers(dlt_dataset: FileLedger) -> None:
+def test_all_system_rows_of_dlt_are_listed_without_marker_files(dlt_dataset: FileLedger) -> None:
     assert dlt_dataset.is_initialized()
     assert [len(dlt_dataset.rows(table)) for table in (LOADS_TABLE, VERSION_TABLE, STATE_TABLE)] == [1, 1, 1]
 
 
-def test_a_schema_that_dlt_has_stored_is_not_stored_again(dlt_dataset: FileLedger) -> None:
+def test_a_schema_stored_by_dlt_is_not_stored_again(dlt_dataset: FileLedger) -> None:
     dlt_dataset.store_schema(SCHEMA._replace(schema_name="dltpipe"))
 
     assert len(dlt_dataset.rows(VERSION_TABLE)) == 1

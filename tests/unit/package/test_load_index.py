@@ -289,7 +289,7 @@ def play(data: st.DataObject, *, supports_start_after: bool, steps: int) -> None
 @pytest.mark.usefixtures("short_chain")
 @settings(max_examples=25, deadline=None)
 @given(st.data(), st.booleans())
-def test_the_index_answers_what_a_listing_would(data: st.DataObject, supports_start_after: bool) -> None:
+def test_the_index_equals_a_listing(data: st.DataObject, supports_start_after: bool) -> None:
     play(data, supports_start_after=supports_start_after, steps=8)
 
 
@@ -297,13 +297,13 @@ def test_the_index_answers_what_a_listing_would(data: st.DataObject, supports_st
 @pytest.mark.usefixtures("short_chain")
 @settings(max_examples=200, deadline=None)
 @given(st.data(), st.booleans())
-def test_the_index_answers_what_a_listing_would_in_long_histories(
+def test_the_index_equals_a_listing_in_long_histories(
     data: st.DataObject, supports_start_after: bool
 ) -> None:
     play(data, supports_start_after=supports_start_after, steps=25)
 
 
-def test_an_entry_in_the_place_of_a_deleted_one_is_in_no_chain(tmp_path: Path) -> None:
+def test_an_entry_at_a_deleted_number_is_outside_the_chain(tmp_path: Path) -> None:
     """A process sleeps with the number of the next entry in its hand, until that is free again."""
     store = FileStorage(str(tmp_path))
     index = LoadIndex(store)
@@ -314,7 +314,7 @@ def test_an_entry_in_the_place_of_a_deleted_one_is_in_no_chain(tmp_path: Path) -
     assert index.newest() == (39, LoadSummary())
 
 
-def test_an_entry_that_cannot_be_read_is_built_anew(tmp_path: Path) -> None:
+def test_an_unreadable_entry_is_rebuilt(tmp_path: Path) -> None:
     store, files = FileStorage(str(tmp_path)), FileLedger(FileStorage(str(tmp_path)))
     files.initialize()
     Load("a", "s", "1794700010.5", 1, 0, has_state=True).complete(files)
@@ -327,7 +327,7 @@ def test_an_entry_that_cannot_be_read_is_built_anew(tmp_path: Path) -> None:
     assert LoadIndex(store).newest()[0] == 2
 
 
-def test_states_are_kept_as_dlt_keeps_them_and_the_last_one_always(
+def test_as_many_states_are_kept_as_in_dlt_and_always_the_current_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_ledger, "_MAX_STATES", 3)
@@ -361,7 +361,7 @@ def bookkeeping(store: FileStorage, sequence: int) -> None:
     assert f"{1794700000 + sequence - 1}.5" in snapshot
 
 
-def test_what_a_run_asks_for_does_not_depend_on_the_number_of_loads() -> None:
+def test_the_requests_of_a_run_do_not_depend_on_the_number_of_loads() -> None:
     """Requests and names, counted on a store that lists as S3 does."""
     counted = []
     for loads in (30, 3000):

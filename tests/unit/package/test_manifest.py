@@ -78,7 +78,7 @@ def test_a_manifest_of_a_later_format_is_refused() -> None:
         Manifest.from_dict({"format_version": 2})
 
 
-def test_a_job_has_the_size_of_all_its_folders_and_nested_tables_that_share_them_have_none() -> None:
+def test_a_shared_folder_counts_for_the_root_and_not_for_nested_tables() -> None:
     said: dict[str, Any] = {"write_disposition": "append", "data": "a", "more": ("b",)}
     child = TableEntry(table="items__tags", job="tags", **said)
     root = TableEntry(table="items", job="items", **said)
@@ -88,7 +88,7 @@ def test_a_job_has_the_size_of_all_its_folders_and_nested_tables_that_share_them
     assert job_sizes([root], folders[:1]) == {"items": None}
 
 
-def test_a_folder_that_two_tables_have_counts_once_wherever_it_stands() -> None:
+def test_a_shared_folder_counts_once_in_any_position() -> None:
     said: dict[str, Any] = {"write_disposition": "append"}
     child = TableEntry(table="items__tags", job="tags", data="b", **said)
     root = TableEntry(table="items", job="items", data="a", more=("b",), **said)

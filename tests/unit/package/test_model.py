@@ -47,7 +47,7 @@ def told(where: str, tally: Counter[str]) -> str:
     )
 
 
-def test_packages_on_a_disk_are_what_the_model_says_wherever_a_process_stops(
+def test_packages_on_a_disk_follow_the_model_wherever_a_process_stops(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # On a disk in memory where there is one: what is tried is the order of calls.
@@ -59,7 +59,7 @@ def test_packages_on_a_disk_are_what_the_model_says_wherever_a_process_stops(
         print(f"\n{told('on a disk', tally)}")  # noqa: T201 - a number that people ask for
 
 
-def test_packages_in_an_object_store_are_what_the_model_says_wherever_a_process_stops(
+def test_packages_in_an_object_store_follow_the_model_wherever_a_process_stops(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tally = run(Objects(), sequences=SEQUENCES)

@@ -72,7 +72,7 @@ def job(package: Package) -> JobFile:
     )
 
 
-def test_the_status_is_the_furthest_marker(packages: Packages) -> None:
+def test_the_status_is_the_latest_marker(packages: Packages) -> None:
     package = packages.package("17.5")
     seen = [package.status]
     package.mark_extracted({"resources": []})
@@ -85,14 +85,14 @@ def test_the_status_is_the_furthest_marker(packages: Packages) -> None:
     assert seen == ["new", "extracted", "normalized", "loaded"]
 
 
-def test_a_completed_package_counts_as_loaded_whatever_other_marker_is_lost(packages: Packages) -> None:
+def test_a_completed_package_is_loaded_even_without_other_markers(packages: Packages) -> None:
     package = packages.package("17.5")
     package.complete()
 
     assert package.status == "loaded"
 
 
-def test_what_extract_left_is_read_back(packages: Packages) -> None:
+def test_the_document_of_extract_round_trips(packages: Packages) -> None:
     package = packages.package("17.5")
     before = package.read_extracted()
 
@@ -102,7 +102,7 @@ def test_what_extract_left_is_read_back(packages: Packages) -> None:
     assert package.read_extracted() == {"schema_name": "shop", "resources": [{"rows": 1}]}
 
 
-def test_completing_lets_the_data_go_and_keeps_the_rest(packages: Packages) -> None:
+def test_finishing_deletes_the_data_and_keeps_the_rest(packages: Packages) -> None:
     package = packages.package("17.5")
     package.store.put("data/extracted/00000/part", b"rows")
     package.add_job(job(package))
@@ -124,7 +124,7 @@ def test_packages_are_found_by_status_oldest_first(packages: Packages) -> None:
     assert packages.with_status("new") == []
 
 
-def test_a_job_file_reads_back_as_written(packages: Packages) -> None:
+def test_a_job_file_round_trips(packages: Packages) -> None:
     package = packages.package("17.5")
     written = job(package)
     package.add_job(written)
@@ -134,14 +134,14 @@ def test_a_job_file_reads_back_as_written(packages: Packages) -> None:
     assert written.data_path == f"{package.path}/data/normalized/x"
 
 
-def test_a_job_file_can_be_opened_below_a_folder_that_is_called_packages_too(tmp_path: Path) -> None:
+def test_a_job_file_can_be_opened_below_a_second_folder_named_packages(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path / "packages" / "of mine")).package("17.5")
     package.add_job(job(package))
 
     assert read_job(f"{package.path}/new_jobs/{NAME}").package_path == package.path
 
 
-def test_a_job_that_is_done_is_found_among_the_completed_ones(packages: Packages) -> None:
+def test_a_completed_job_is_opened_by_its_name(packages: Packages) -> None:
     package = packages.package("17.5")
     package.add_job(job(package))
 
@@ -154,7 +154,7 @@ def test_a_job_that_is_done_is_found_among_the_completed_ones(packages: Packages
     assert package.job(NAME).name == job(package).name
 
 
-def test_a_move_that_stopped_half_way_shows_as_done_and_can_be_finished(packages: Packages) -> None:
+def test_an_interrupted_move_counts_as_done_and_can_be_finished(packages: Packages) -> None:
     package = packages.package("17.5")
     package.add_job(job(package))
     package.store.put(f"completed_jobs/{NAME}", encode_control(replace(job(package), rows=8).to_dict()))
@@ -164,12 +164,12 @@ def test_a_move_that_stopped_half_way_shows_as_done_and_can_be_finished(packages
     assert package.store.names("new_jobs") == []
 
 
-def test_a_job_file_that_is_not_there_is_named(packages: Packages) -> None:
+def test_a_missing_job_file_is_named(packages: Packages) -> None:
     with pytest.raises(PackageDamaged, match=r"new_jobs/items__tags\.5c1c2f0d11\.0\.reference"):
         packages.package("17.5").job(NAME)
 
 
-def test_a_job_file_with_several_folders_reads_back_as_it_was(packages: Packages) -> None:
+def test_a_job_file_with_several_folders_round_trips(packages: Packages) -> None:
     package = packages.package("17.5")
     first = job(package).parts[0]
     more = replace(first, data=DataFolder(path="data/normalized/y"), columns="id STRING, row BOOLEAN")
@@ -179,7 +179,7 @@ def test_a_job_file_with_several_folders_reads_back_as_it_was(packages: Packages
     assert package.job(NAME).parts == (first, more)
 
 
-def test_a_job_file_over_landed_files_reads_back_as_it_was(packages: Packages) -> None:
+def test_a_job_file_over_frame_files_round_trips(packages: Packages) -> None:
     package = packages.package("17.5")
     landed = (FrameFileColumn(column="c_1", field="k0", sql_type="BIGINT"),)
     first = replace(job(package), columns="`c_1` INT", landed=landed)
@@ -203,7 +203,7 @@ def test_a_job_file_of_a_later_format_is_refused(packages: Packages) -> None:
     "part",
     ["format_version", "load_id", "data", "columns", "data_format", "rows", "projection", "landed", "more"],
 )
-def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) -> None:
+def test_a_job_file_without_a_field_is_damaged(packages: Packages, part: str) -> None:
     package = packages.package("17.5")
     whole = {"format_version": FORMAT_VERSION, **job(package).to_dict()}
     package.store.put(f"new_jobs/{NAME}", as_json({key: whole[key] for key in whole if key != part}))
@@ -232,7 +232,7 @@ def test_a_job_file_that_lacks_a_part_is_damaged(packages: Packages, part: str) 
         {"projection": {"steps": [7], "columns": []}},
     ],
 )
-def test_a_job_file_with_a_wrong_part_is_damaged(packages: Packages, wrong: Any) -> None:
+def test_a_job_file_with_a_wrong_field_is_damaged(packages: Packages, wrong: Any) -> None:
     package = packages.package("17.5")
     content = (
         {"format_version": FORMAT_VERSION, **job(package).to_dict(), **wrong}
@@ -272,14 +272,14 @@ def test_a_damaged_slot_is_an_error_and_not_an_empty_one(packages: Packages) -> 
         packages.last_sealed()
 
 
-def test_packages_of_two_roots_do_not_meet(tmp_path: Path) -> None:
+def test_packages_of_two_roots_are_independent(tmp_path: Path) -> None:
     first, second = (Packages(FileStorage(str(tmp_path / name))) for name in ("one", "two"))
 
     assert first.seal(MANIFEST)
     assert second.last_sealed() is None
 
 
-def test_a_marker_that_is_written_into_a_deleted_package_does_not_bring_it_back(tmp_path: Path) -> None:
+def test_a_late_marker_does_not_restore_a_deleted_package(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package("17.5")
     package.create()
     package.mark_extracted({})

@@ -33,7 +33,7 @@ def load(packages: Packages, load_id: str, sequence: int) -> None:
     packages.finish(load_id)
 
 
-def test_a_load_is_not_sealed_while_the_one_before_waits(packages: Packages) -> None:
+def test_a_load_is_not_sealed_while_the_previous_one_is_pending(packages: Packages) -> None:
     packages.seal(manifest_of(ONE, 1))
 
     assert packages.seal(manifest_of(TWO, 2)) is False
@@ -44,7 +44,7 @@ def test_a_load_is_not_sealed_while_the_one_before_waits(packages: Packages) -> 
     assert packages.seal(manifest_of(TWO, 2)) is True
 
 
-def test_sealing_the_same_again_is_the_same_and_another_content_is_not(packages: Packages) -> None:
+def test_a_second_seal_of_the_same_content_is_idempotent(packages: Packages) -> None:
     first = packages.seal(manifest_of(ONE, 1))
 
     assert (first, packages.seal(manifest_of(ONE, 1))) == (True, True)
@@ -52,7 +52,7 @@ def test_sealing_the_same_again_is_the_same_and_another_content_is_not(packages:
     assert packages.seal(manifest_of(TWO, 1)) is False
 
 
-def test_a_package_takes_one_number_and_no_second(packages: Packages) -> None:
+def test_a_package_takes_only_one_number(packages: Packages) -> None:
     packages.seal(manifest_of(ONE, 1))
     packages.abort(manifest_of(ONE, 1))
 
@@ -60,7 +60,7 @@ def test_a_package_takes_one_number_and_no_second(packages: Packages) -> None:
     assert packages.slots.last() == 1
 
 
-def test_numbers_go_on_from_what_the_ledger_says_when_the_slots_are_gone(packages: Packages) -> None:
+def test_numbers_continue_from_the_ledger_when_slots_are_lost(packages: Packages) -> None:
     assert packages.seal(manifest_of(ONE, 8)) is True
     packages.finish(ONE)
 
@@ -69,7 +69,7 @@ def test_numbers_go_on_from_what_the_ledger_says_when_the_slots_are_gone(package
     assert packages.slots.last() == 12
 
 
-def test_of_commit_and_abort_the_first_stands(packages: Packages) -> None:
+def test_the_first_of_commit_and_abort_counts(packages: Packages) -> None:
     packages.seal(manifest_of(ONE, 1))
     packages.commit(manifest_of(ONE, 1))
     with pytest.raises(LoadIsDecided):
@@ -85,7 +85,7 @@ def test_of_commit_and_abort_the_first_stands(packages: Packages) -> None:
     assert [packages.package(load_id).status for load_id in (ONE, TWO)] == ["loaded", "aborted"]
 
 
-def test_a_slot_that_a_crash_left_without_a_mark_is_rolled_forward(packages: Packages) -> None:
+def test_a_slot_without_a_mark_is_rolled_forward(packages: Packages) -> None:
     packages.slots.seal(manifest_of(ONE, 1))
 
     assert packages.find_manifest(ONE) == manifest_of(ONE, 1)
@@ -94,7 +94,7 @@ def test_a_slot_that_a_crash_left_without_a_mark_is_rolled_forward(packages: Pac
     assert packages.drop(ONE) == "aborted", "it is in a slot, so it is not simply deleted"
 
 
-def test_a_sealed_package_that_was_removed_by_hand_is_given_up_and_stops_nobody(packages: Packages) -> None:
+def test_a_sealed_package_deleted_by_hand_is_aborted(packages: Packages) -> None:
     packages.seal(manifest_of(ONE, 1))
     packages.package(ONE).delete()
 
@@ -105,7 +105,7 @@ def test_a_sealed_package_that_was_removed_by_hand_is_given_up_and_stops_nobody(
     assert packages.seal(manifest_of(TWO, 2)) is True
 
 
-def test_a_new_package_is_later_than_all_whose_clocks_are_ahead(packages: Packages) -> None:
+def test_the_id_of_a_new_package_is_after_those_of_clocks_ahead(packages: Packages) -> None:
     for load_id in ("4102444800.5", "4102444700.5"):
         packages.package(load_id).create()
     made = packages.new_package()
@@ -114,7 +114,7 @@ def test_a_new_package_is_later_than_all_whose_clocks_are_ahead(packages: Packag
     assert "4102444800.5" < made.load_id < packages.new_package().load_id
 
 
-def test_data_goes_by_default_and_stays_when_asked_for_or_when_a_job_has_failed(packages: Packages) -> None:
+def test_data_is_deleted_unless_retained_or_a_job_has_failed(packages: Packages) -> None:
     load(packages, ONE, 1)
     packages.seal(manifest_of(TWO, 2))
     packages.package(TWO).jobs.add("items.x.0.reference", b"{}", "started_jobs")
@@ -130,7 +130,7 @@ def test_data_goes_by_default_and_stays_when_asked_for_or_when_a_job_has_failed(
     assert kept == {ONE: False, TWO: True, "3.0": True}
 
 
-def test_the_oldest_finished_go_but_not_the_last_sealed_nor_those_with_failed_jobs(
+def test_the_oldest_finished_packages_are_deleted_except_the_last_sealed_and_failed_ones(
     packages: Packages,
 ) -> None:
     load(packages, ONE, 1)
@@ -149,7 +149,7 @@ def test_the_oldest_finished_go_but_not_the_last_sealed_nor_those_with_failed_jo
     assert packages.slots.read(1) == manifest_of(ONE, 1), "manifests stay"
 
 
-def test_all_packages_are_kept_when_no_number_is_given(packages: Packages) -> None:
+def test_all_packages_are_kept_without_a_limit(packages: Packages) -> None:
     load(packages, ONE, 1)
 
     packages.apply_retention(Retention(packages=None))
@@ -187,14 +187,14 @@ def storage_that_loses(root: str, *errors: OSError) -> tuple[FileStorage, Lossy]
     return FileStorage(root, files=ObjectFiles(system)), system
 
 
-def test_an_answer_that_was_lost_is_found_by_looking_at_what_stands_there(tmp_path: Path) -> None:
+def test_a_lost_reply_is_recovered_by_reading_the_object(tmp_path: Path) -> None:
     storage, _ = storage_that_loses(f"memory://{tmp_path.name}", OSError("connection reset"))
 
     assert storage.put_if_absent("slot", b"mine") is True
     assert storage.put_if_absent("slot", b"other") is False
 
 
-def test_a_conflict_in_flight_decides_nothing_and_is_tried_again(tmp_path: Path) -> None:
+def test_a_conflict_of_conditional_puts_is_retried(tmp_path: Path) -> None:
     conflict = OSError(22, "An error occurred (ConditionalRequestConflict): meanwhile")
     storage, system = storage_that_loses(f"memory://{tmp_path.name}", conflict, conflict)
 
@@ -207,9 +207,7 @@ class FlexibleChecksumError(Exception):
 
 
 @pytest.mark.parametrize(("torn_replies", "requests"), [(0, 1), (2, 3)])
-def test_a_reply_that_does_not_match_its_checksum_is_requested_again(
-    tmp_path: Path, torn_replies: int, requests: int
-) -> None:
+def test_a_reply_with_a_wrong_checksum_is_retried(tmp_path: Path, torn_replies: int, requests: int) -> None:
     class Torn(Lossy):
         def cat_file(self, path: str) -> bytes:
             self.tries += 1
@@ -226,7 +224,7 @@ def test_a_reply_that_does_not_match_its_checksum_is_requested_again(
     assert system.tries == requests
 
 
-def test_a_store_whose_replies_never_match_their_checksums_cannot_be_reached(
+def test_permanent_checksum_errors_are_reported_as_unreachable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Torn(Lossy):
@@ -241,7 +239,7 @@ def test_a_store_whose_replies_never_match_their_checksums_cannot_be_reached(
         storage.read("lease")
 
 
-def test_a_store_that_refuses_is_an_error_and_no_answer(tmp_path: Path) -> None:
+def test_a_refusal_of_the_store_is_an_error(tmp_path: Path) -> None:
     class Refusing(Lossy):
         def pipe_file(self, path: str, content: bytes, mode: str = "overwrite") -> None:
             raise PermissionError(13, "denied", path)

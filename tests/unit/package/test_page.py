@@ -81,42 +81,42 @@ class Sentence(NamedTuple):
 
 SENTENCES: dict[str, Sentence] = {
     "state.created_at": Sentence(
-        "when the package was created", "test_a_state_tells_when_its_package_was_created"
+        "when the package was created", "test_a_state_has_the_creation_time_of_its_package"
     ),
     "state.destination_state": Sentence(
         "private to destinations, of this package only",
-        "test_what_a_destination_keeps_is_kept_in_its_package_alone",
+        "test_destination_state_is_stored_in_its_package_only",
     ),
-    "package.load_id": Sentence("the load id", "test_the_package_at_hand_is_its_id_and_its_state"),
-    "package.state": Sentence("the state of the package", "test_the_package_at_hand_is_its_id_and_its_state"),
+    "package.load_id": Sentence("the load id", "test_the_current_package_has_its_id_and_its_state"),
+    "package.state": Sentence(
+        "the state of the package", "test_the_current_package_has_its_id_and_its_state"
+    ),
     "name.represents": Sentence(
-        "a file name of a job", "test_a_name_of_a_job_file_reads_back_with_its_four_parts"
+        "a file name of a job", "test_a_job_file_name_round_trips_with_its_four_parts"
     ),
     "name.contains": Sentence(
         "table, number of retries, extension, random text",
-        "test_a_name_of_a_job_file_reads_back_with_its_four_parts",
+        "test_a_job_file_name_round_trips_with_its_four_parts",
     ),
     "name.five_bytes": Sentence("5 random bytes make it unique", "test_a_new_file_id_is_five_random_bytes"),
     "name.id_without_retries": Sentence(
-        "the id has no retry count", "test_an_id_of_a_job_has_no_retry_count_and_never_changes"
+        "the id has no retry count", "test_a_job_id_has_no_retry_count_and_never_changes"
     ),
     "name.id_immutable": Sentence(
-        "the id never changes while loading", "test_an_id_of_a_job_has_no_retry_count_and_never_changes"
+        "the id never changes while loading", "test_a_job_id_has_no_retry_count_and_never_changes"
     ),
-    "job_id.unique": Sentence("identifies the job", "test_jobs_of_one_package_have_ids_of_their_own"),
-    "file_name.is": Sentence(
-        "the name of the file", "test_a_name_of_a_job_file_reads_back_with_its_four_parts"
-    ),
-    "with_retry.increases": Sentence("one retry more", "test_a_retry_counts_one_more"),
+    "job_id.unique": Sentence("identifies the job", "test_jobs_of_one_package_have_different_ids"),
+    "file_name.is": Sentence("the name of the file", "test_a_job_file_name_round_trips_with_its_four_parts"),
+    "with_retry.increases": Sentence("one retry more", "test_a_retry_increments_the_count"),
     "storage.applied": Sentence(
-        "the file of updates that were applied", "test_updates_that_were_applied_stand_in_a_file_of_that_name"
+        "the file of updates that were applied", "test_applied_updates_are_in_a_file_of_that_name"
     ),
     "init.manages": Sentence(
         "manages packages with their root at the storage",
         "test_a_storage_manages_the_packages_below_its_root",
     ),
     "init.initial_state": Sentence(
-        "the state that its packages begin with", "test_packages_begin_with_the_state_of_their_storage"
+        "the state that its packages begin with", "test_new_packages_have_the_status_of_their_storage"
     ),
     "list_packages.all": Sentence("lists all load ids", "test_packages_are_listed_as_text_earliest_first"),
     "list_packages.earliest_first": Sentence(
@@ -127,7 +127,7 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "list_packages.no_time": Sentence(
         "the time of creation is not looked at",
-        "test_the_order_of_packages_is_that_of_their_ids_and_not_of_their_making",
+        "test_packages_are_ordered_by_id_and_not_by_creation",
     ),
     "failed_infos.lists": Sentence(
         "failed jobs and their messages",
@@ -141,28 +141,30 @@ SENTENCES: dict[str, Sentence] = {
     ),
     "complete.marker": Sentence(
         "writes a marker file with the state",
-        "test_a_package_is_completed_by_a_marker_that_says_how_it_ended",
+        "test_a_package_is_completed_by_a_marker_with_its_status",
     ),
     "complete.path": Sentence(
-        "gives the path of the package", "test_a_package_is_completed_by_a_marker_that_says_how_it_ended"
+        "gives the path of the package", "test_a_package_is_completed_by_a_marker_with_its_status"
     ),
     "remove_completed.deletes": Sentence("deletes completed jobs", "test_completed_jobs_are_removed"),
     "remove_completed.failed": Sentence(
         "nothing is deleted when a job has failed", "test_nothing_is_removed_from_a_package_with_failed_jobs"
     ),
-    "schema_name.gets": Sentence("the name of the package's schema", "test_the_name_of_the_schema_is_told"),
+    "schema_name.gets": Sentence(
+        "the name of the package's schema", "test_the_name_of_the_schema_is_returned"
+    ),
     "info.gets": Sentence(
         "information on a normalized or completed package",
-        "test_a_package_tells_its_status_its_jobs_and_their_states",
+        "test_a_package_info_has_the_status_the_jobs_and_their_states",
     ),
     "info.jobs": Sentence(
-        "with all jobs and their states", "test_a_package_tells_its_status_its_jobs_and_their_states"
+        "with all jobs and their states", "test_a_package_info_has_the_status_the_jobs_and_their_states"
     ),
     "partially.checks": Sentence(
         "has jobs that are not new", "test_a_package_with_jobs_that_are_not_new_is_partially_loaded"
     ),
     "load_package.current": Sentence(
-        "the state of the package at hand", "test_the_package_at_hand_is_its_id_and_its_state"
+        "the state of the package at hand", "test_the_current_package_has_its_id_and_its_state"
     ),
     "load_package.same_dict": Sentence(
         "all threads see the same dict", "test_all_threads_of_a_load_see_the_same_dict"
@@ -170,18 +172,16 @@ SENTENCES: dict[str, Sentence] = {
     "commit.writes": Sentence(
         "writes the state of the package at hand", "test_a_committed_state_is_in_the_package"
     ),
-    "commit.thread_safe": Sentence(
-        "safe in threads", "test_threads_commit_without_losing_what_others_have_written"
-    ),
+    "commit.thread_safe": Sentence("safe in threads", "test_concurrent_commits_of_threads_lose_nothing"),
     "destination_state.segment": Sentence(
-        "the part that is the destination's", "test_what_a_destination_keeps_is_kept_in_its_package_alone"
+        "the part that is the destination's", "test_destination_state_is_stored_in_its_package_only"
     ),
     "clear.clears": Sentence(
-        "clears that part", "test_what_a_destination_keeps_is_cleared_and_that_is_committed_or_not"
+        "clears that part", "test_destination_state_is_cleared_with_or_without_a_commit"
     ),
     "clear.commit": Sentence(
         "and commits it, unless told not to",
-        "test_what_a_destination_keeps_is_cleared_and_that_is_committed_or_not",
+        "test_destination_state_is_cleared_with_or_without_a_commit",
     ),
 }
 
@@ -255,12 +255,12 @@ def test_every_sentence_of_the_page_has_a_test_and_every_test_a_sentence(
 # --- states
 
 
-def test_a_state_tells_when_its_package_was_created(storage: PackageStorage) -> None:
+def test_a_state_has_the_creation_time_of_its_package(storage: PackageStorage) -> None:
     assert storage.get_load_package_state(LOAD_ID)["created_at"] == "2026-11-15T00:01:10.579869+00:00"
     assert set(get_type_hints(TLoadPackageState)) >= {"created_at", "destination_state"}
 
 
-def test_the_package_at_hand_is_its_id_and_its_state(storage: PackageStorage) -> None:
+def test_the_current_package_has_its_id_and_its_state(storage: PackageStorage) -> None:
     with package_context(storage.package(LOAD_ID)):
         at_hand = load_package()
 
@@ -273,7 +273,7 @@ def test_the_package_at_hand_is_its_id_and_its_state(storage: PackageStorage) ->
 # --- names of job files
 
 
-def test_a_name_of_a_job_file_reads_back_with_its_four_parts() -> None:
+def test_a_job_file_name_round_trips_with_its_four_parts() -> None:
     name = ParsedLoadJobFileName.parse("s3://lake/new_jobs/items__tags.5c1c2f0d11.3.parquet")
 
     assert name[:4] == ("items__tags", "5c1c2f0d11", 3, "parquet")
@@ -289,7 +289,7 @@ def test_a_new_file_id_is_five_random_bytes() -> None:
     assert {len(bytes.fromhex(one)) for one in ids} == {5}
 
 
-def test_an_id_of_a_job_has_no_retry_count_and_never_changes(storage: PackageStorage) -> None:
+def test_a_job_id_has_no_retry_count_and_never_changes(storage: PackageStorage) -> None:
     ids = {ParsedLoadJobFileName.parse(JOB).job_id()}
     for _ in range(2):
         started = storage.start_job(LOAD_ID, storage.list_new_jobs(LOAD_ID)[0])
@@ -299,13 +299,13 @@ def test_an_id_of_a_job_has_no_retry_count_and_never_changes(storage: PackageSto
     assert ids == {"items.5c1c2f0d11.reference"}
 
 
-def test_jobs_of_one_package_have_ids_of_their_own(storage: PackageStorage) -> None:
+def test_jobs_of_one_package_have_different_ids(storage: PackageStorage) -> None:
     ids = [name.job_id() for _, name in storage.list_all_jobs_with_states(LOAD_ID)]
 
     assert sorted(ids) == ["items.5c1c2f0d11.reference", "orders.a1b2c3d4e5.reference"]
 
 
-def test_a_retry_counts_one_more() -> None:
+def test_a_retry_increments_the_count() -> None:
     name = ParsedLoadJobFileName.parse(JOB)
 
     assert name.with_retry() == name._replace(retry_count=1)
@@ -315,7 +315,7 @@ def test_a_retry_counts_one_more() -> None:
 # --- packages below a storage
 
 
-def test_updates_that_were_applied_stand_in_a_file_of_that_name(storage: PackageStorage) -> None:
+def test_applied_updates_are_in_a_file_of_that_name(storage: PackageStorage) -> None:
     package = storage.package(LOAD_ID)
     storage.save_schema_updates(LOAD_ID, {"items": {}, "orders": {}})
 
@@ -336,7 +336,7 @@ def test_a_storage_manages_the_packages_below_its_root(tmp_path: Path, storage: 
 
 
 @pytest.mark.parametrize("status", ["new", "extracted", "normalized", "loaded", "aborted"])
-def test_packages_begin_with_the_state_of_their_storage(tmp_path: Path, status: Any) -> None:
+def test_new_packages_have_the_status_of_their_storage(tmp_path: Path, status: Any) -> None:
     storage = PackageStorage(FileStorage(str(tmp_path)), status)
 
     storage.create_package("17.5")
@@ -353,7 +353,7 @@ def test_packages_are_listed_as_text_earliest_first(tmp_path: Path) -> None:
     assert storage.list_packages() == ["1794700870.10", "1794700870.9", "1794700871.1", "9"]
 
 
-def test_the_order_of_packages_is_that_of_their_ids_and_not_of_their_making(tmp_path: Path) -> None:
+def test_packages_are_ordered_by_id_and_not_by_creation(tmp_path: Path) -> None:
     storage = PackageStorage(FileStorage(str(tmp_path)), "new")
     for load_id in ("3", "1", "2"):
         storage.create_package(load_id, {"created_at": "2000-01-01T00:00:00+00:00"})
@@ -403,9 +403,7 @@ def test_a_job_can_be_imported_into_any_state(tmp_path: Path, storage: PackageSt
     assert [name.file_name() for name in storage.get_load_package_jobs(LOAD_ID)[state]][-1] == outside.name
 
 
-def test_a_package_is_completed_by_a_marker_that_says_how_it_ended(
-    tmp_path: Path, storage: PackageStorage
-) -> None:
+def test_a_package_is_completed_by_a_marker_with_its_status(tmp_path: Path, storage: PackageStorage) -> None:
     path = storage.complete_loading_package(LOAD_ID, "aborted")
 
     assert path == str(tmp_path / LOAD_ID)
@@ -443,13 +441,13 @@ def test_nothing_is_removed_from_a_package_with_failed_jobs(storage: PackageStor
 # --- what a package tells
 
 
-def test_the_name_of_the_schema_is_told(storage: PackageStorage) -> None:
+def test_the_name_of_the_schema_is_returned(storage: PackageStorage) -> None:
     assert storage.schema_name(LOAD_ID) == "shop"
     with pytest.raises(LoadPackageNotFound):
         storage.schema_name("17.5")
 
 
-def test_a_package_tells_its_status_its_jobs_and_their_states(storage: PackageStorage) -> None:
+def test_a_package_info_has_the_status_the_jobs_and_their_states(storage: PackageStorage) -> None:
     finish_jobs(storage)
     pending = storage.get_load_package_info(LOAD_ID)
     storage.complete_loading_package(LOAD_ID, "loaded")
@@ -509,7 +507,7 @@ def test_a_committed_state_is_in_the_package(storage: PackageStorage) -> None:
     assert (before["_state_version"], after["_state_version"]) == (0, 1)
 
 
-def test_threads_commit_without_losing_what_others_have_written(storage: PackageStorage) -> None:
+def test_concurrent_commits_of_threads_lose_nothing(storage: PackageStorage) -> None:
     def write(number: int) -> None:
         for count in range(25):
             destination_state()[f"{number}/{count}"] = count
@@ -529,7 +527,7 @@ def test_threads_commit_without_losing_what_others_have_written(storage: Package
     assert len([key for key in state if key.startswith("extra")]) == 100
 
 
-def test_what_a_destination_keeps_is_kept_in_its_package_alone(storage: PackageStorage) -> None:
+def test_destination_state_is_stored_in_its_package_only(storage: PackageStorage) -> None:
     storage.create_package("17.5")
     for load_id, value in ((LOAD_ID, 1), ("17.5", 2)):
         with package_context(storage.package(load_id)):
@@ -540,7 +538,7 @@ def test_what_a_destination_keeps_is_kept_in_its_package_alone(storage: PackageS
     assert kept == [{"value": 1}, {"value": 2}]
 
 
-def test_what_a_destination_keeps_is_cleared_and_that_is_committed_or_not(storage: PackageStorage) -> None:
+def test_destination_state_is_cleared_with_or_without_a_commit(storage: PackageStorage) -> None:
     with package_context(storage.package(LOAD_ID)):
         destination_state()["value"] = 1
         commit_load_package_state()

@@ -91,7 +91,7 @@ def test_a_root_table_is_one_select_with_its_system_columns_last() -> None:
     ]
 
 
-def test_columns_come_in_the_order_of_the_table() -> None:
+def test_columns_are_in_the_order_of_the_table() -> None:
     projection = Projection(
         levels=(ROOT,), columns=(plain("a", "a"), plain("b", "b")), order=("b", "_dlt_id", "a")
     )
@@ -101,7 +101,7 @@ def test_columns_come_in_the_order_of_the_table() -> None:
     assert [one.rsplit(" ", 1)[1] for one in last.columns] == ["`b`", "`_dlt_id`", "`a`", "`_dlt_load_id`"]
 
 
-def test_a_child_table_steps_into_its_list_and_points_to_its_parent() -> None:
+def test_a_nested_table_explodes_its_list_and_has_a_parent_id() -> None:
     child = "concat(`parent`, '_', 't__a__tags', '_', CAST(`idx` AS STRING))"
     projection = Projection(levels=(ROOT, TAGS), columns=(plain("value"),), is_root=False)
 
@@ -119,7 +119,7 @@ def test_a_child_table_steps_into_its_list_and_points_to_its_parent() -> None:
     ]
 
 
-def test_a_list_of_lists_is_stepped_into_twice() -> None:
+def test_a_list_of_lists_is_exploded_twice() -> None:
     projection = Projection(
         levels=(
             ROOT,
@@ -141,7 +141,7 @@ def test_a_list_of_lists_is_stepped_into_twice() -> None:
     assert "'t__m__list'" in steps[3].columns[2]
 
 
-def test_rows_of_another_part_and_refused_rows_are_left_out_with_all_that_is_below_them() -> None:
+def test_excluded_rows_are_left_out_with_their_nested_rows() -> None:
     refused = RowExclusion(at=FieldAccess(path=("x",)), stored="bigint", kind="bigint")
     projection = Projection(
         levels=(Level(table="t", refused=(refused,), passes_id=("_dlt_root_id",)), TAGS),
@@ -159,7 +159,7 @@ def test_rows_of_another_part_and_refused_rows_are_left_out_with_all_that_is_bel
     assert "CAST(`_dlt_root_id` AS STRING) AS `_dlt_root_id`" in last.columns
 
 
-def test_values_that_take_work_are_picked_once() -> None:
+def test_a_computed_value_is_extracted_once() -> None:
     at = FieldAccess(path=("x",))
     projection = Projection(
         levels=(ROOT,),
@@ -193,7 +193,7 @@ def test_values_that_take_work_are_picked_once() -> None:
     )
 
 
-def test_an_id_that_comes_with_the_data_counts() -> None:
+def test_an_id_in_the_data_is_used() -> None:
     projection = Projection(levels=(Level(table="t", own_id=plain("_dlt_id", "_dlt_id")),))
 
     first, last = projection_steps(projection, load_id="17.5")
@@ -203,14 +203,14 @@ def test_an_id_that_comes_with_the_data_counts() -> None:
 
 
 @given(projection=projections)
-def test_a_projection_reads_back_from_a_job_file(projection: Projection) -> None:
+def test_a_projection_round_trips(projection: Projection) -> None:
     document = json.loads(json.dumps(projection.to_dict()))
 
     assert Projection.from_dict(document) == projection
 
 
 @given(path=paths, name=names)
-def test_whatever_a_key_is_it_stays_inside_its_quotes(path: tuple[str, ...], name: str) -> None:
+def test_no_key_leaves_its_quotes(path: tuple[str, ...], name: str) -> None:
     (select,) = projection_steps(Projection(levels=(ROOT,), columns=(plain(name, *path),)), load_id="17.5")
 
     parsed = sqlglot.parse_one(f"SELECT {select.columns[0]}", dialect="spark")
@@ -220,7 +220,7 @@ def test_whatever_a_key_is_it_stays_inside_its_quotes(path: tuple[str, ...], nam
 
 
 @given(name=names)
-def test_a_name_and_a_text_read_back_from_sql(name: str) -> None:
+def test_names_and_texts_round_trip_through_sql(name: str) -> None:
     identifier = sqlglot.parse_one(quote_name(name), dialect="spark").find(exp.Identifier)
     text = sqlglot.parse_one(literal(name), dialect="spark")
 

@@ -33,7 +33,7 @@ def raised(code: str, message: str = "said so") -> Exception:
     ],
     ids=repr,
 )
-def test_who_is_not_let_in_is_told_so(error: Exception) -> None:
+def test_a_denied_access_is_reported_as_such(error: Exception) -> None:
     with (
         pytest.raises(StorageAccessDenied, match="lake/demo was denied: ") as caught,
         translate_store_errors("lake/demo"),
@@ -55,7 +55,7 @@ def test_who_is_not_let_in_is_told_so(error: Exception) -> None:
     ],
     ids=repr,
 )
-def test_a_store_that_is_busy_or_away_may_be_asked_again(error: Exception) -> None:
+def test_a_busy_or_unreachable_store_is_retryable(error: Exception) -> None:
     with pytest.raises(StorageNotReachable), translate_store_errors("lake/demo"):
         raise error
 
@@ -63,7 +63,7 @@ def test_a_store_that_is_busy_or_away_may_be_asked_again(error: Exception) -> No
 @pytest.mark.parametrize(
     "error", [raised("NoSuchKey"), FileNotFoundError("x"), FileExistsError("x"), TypeError()]
 )
-def test_what_is_no_trouble_of_the_store_stays_as_it_is(error: Exception) -> None:
+def test_other_errors_are_not_translated(error: Exception) -> None:
     with pytest.raises(type(error)) as caught, translate_store_errors("lake/demo"):
         raise error
 
@@ -71,7 +71,7 @@ def test_what_is_no_trouble_of_the_store_stays_as_it_is(error: Exception) -> Non
     assert not isinstance(caught.value, PenstockError)
 
 
-def test_the_disk_of_this_machine_speaks_for_itself() -> None:
+def test_errors_of_the_local_disk_are_not_translated() -> None:
     with pytest.raises(PermissionError), translate_store_errors("/lake/demo"):
         raise PermissionError("Permission denied")
 
@@ -85,6 +85,6 @@ class Closed:
     pipe_file = cat_file
 
 
-def test_a_bucket_that_is_not_there_does_not_look_like_a_file_that_is_not() -> None:
+def test_a_missing_bucket_does_not_look_like_a_missing_file() -> None:
     with pytest.raises(StorageAccessDenied, match="NoSuchBucket"):
         ObjectFiles(Closed()).read("lake/demo/slots/1")

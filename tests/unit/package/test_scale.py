@@ -149,7 +149,7 @@ def test_the_number_of_storage_calls_does_not_grow_with_the_number_of_data_files
 
 
 @pytest.mark.parametrize("phase", ["look", "complete_loading_package"])
-def test_looking_and_completing_cost_the_same_for_any_number_of_tables(
+def test_listing_and_completing_cost_the_same_for_any_number_of_tables(
     tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []

@@ -36,24 +36,24 @@ def ids(text: str, keys: Any = None) -> list[str]:
 
 @given(st.dictionaries(texts.filter(lambda key: not key.startswith("_dlt")), values, max_size=5))
 @example({"\\u001f": None, "a": "\\u001f1e-5\\u001f", "b": 1e-5})
-def test_a_row_is_hashed_as_the_encoder_of_dlt_writes_it(row: dict[str, Any]) -> None:
+def test_a_row_is_hashed_in_the_encoding_of_dlt(row: dict[str, Any]) -> None:
     text = orjson.dumps(row).decode()
 
     assert ids(text) == [shake(orjson.dumps(row, option=orjson.OPT_SORT_KEYS))]
 
 
-def test_columns_of_the_engine_and_the_order_of_keys_make_no_difference() -> None:
+def test_system_columns_and_the_order_of_keys_do_not_change_the_hash() -> None:
     assert ids('{"b":1,"a":2,"_dlt_load_id":"x"}') == ids('{ "a": 2, "b": 1 }')
 
 
-def test_a_key_is_found_at_the_first_of_its_paths_that_has_a_value() -> None:
+def test_a_key_is_read_from_its_first_path_with_a_value() -> None:
     keys = {"a__b": [["a__b"], ["a", "b"]], "c": [["c"]]}
 
     assert ids('{"a":{"b":1},"c":null,"d":5}', keys) == [shake(b'{"a__b":1,"c":null}')]
     assert ids('{"a":7}', keys) == [shake(b'{"a__b":null,"c":null}')]
 
 
-def test_ids_that_came_with_the_data_and_nulls_stay() -> None:
+def test_given_ids_and_nulls_are_unchanged() -> None:
     batch = pa.RecordBatch.from_pydict({"_dlt_id": ["mine", None, f"mine{ID_SEPARATOR}1{ID_SEPARATOR}0"]})
 
     (done,) = nested_hashes(["t", "t__l"], ["_dlt_id"])([batch])
@@ -61,7 +61,7 @@ def test_ids_that_came_with_the_data_and_nulls_stay() -> None:
     assert done.column("_dlt_id").to_pylist() == ["mine", None, shake(b"mine_t__l_0")]
 
 
-def test_very_many_parents_are_not_all_remembered() -> None:
+def test_the_cache_of_parents_is_bounded() -> None:
     chains = [
         f"r{number}{ID_SEPARATOR}1{ID_SEPARATOR}0{ID_SEPARATOR}2{ID_SEPARATOR}0" for number in range(2_500)
     ]
@@ -85,7 +85,7 @@ print(done.column("id")[0], chained.column("id")[0])
 """
 
 
-def test_they_run_where_penstock_is_not() -> None:
+def test_mappers_run_without_penstock() -> None:
     both = row_hashes(text_column="text", id_column="id"), nested_hashes(["t", "t__l"], ["id"])
     dumps: Any = cloudpickle.dumps
 

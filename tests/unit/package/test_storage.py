@@ -31,7 +31,7 @@ documents = st.recursive(
 )
 
 
-def test_what_is_put_is_read_back(tmp_path: Path) -> None:
+def test_a_written_file_is_read_back(tmp_path: Path) -> None:
     store = FileStorage(str(tmp_path))
 
     store.put("deep/er/a.json", b'{"a": 1}')
@@ -43,7 +43,7 @@ def test_what_is_put_is_read_back(tmp_path: Path) -> None:
     assert store.exists("deep")
 
 
-def test_what_is_not_there_is_none(tmp_path: Path) -> None:
+def test_a_missing_file_is_none(tmp_path: Path) -> None:
     store = FileStorage(str(tmp_path / "nowhere"))
 
     assert store.read("a") is None
@@ -62,7 +62,7 @@ def test_a_file_of_broken_json_is_named(tmp_path: Path) -> None:
     assert vars(caught.value)["path"] == f"{tmp_path}/a.json"
 
 
-def test_what_must_be_absent_is_not_overwritten(tmp_path: Path) -> None:
+def test_put_if_absent_does_not_overwrite(tmp_path: Path) -> None:
     store = FileStorage(str(tmp_path))
 
     took = [store.put_if_absent("slots/1", content) for content in (b"first", b"second")]
@@ -71,7 +71,7 @@ def test_what_must_be_absent_is_not_overwritten(tmp_path: Path) -> None:
     assert store.read("slots/1") == b"first"
 
 
-def test_of_many_who_race_for_a_file_exactly_one_gets_it(tmp_path: Path) -> None:
+def test_of_concurrent_creators_exactly_one_succeeds(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as racers:
         for attempt in range(8):
             name = f"slots/{attempt}"
@@ -97,7 +97,7 @@ def test_names_are_sorted_and_hide_files_that_are_being_written(tmp_path: Path) 
     assert store.names("a") == ["inner"]
 
 
-def test_names_see_what_another_process_wrote_since(tmp_path: Path) -> None:
+def test_names_include_files_that_another_process_has_written_since(tmp_path: Path) -> None:
     store = FileStorage(str(tmp_path))
     before = store.names("")
 
@@ -118,7 +118,7 @@ def test_deleting_twice_is_no_error(tmp_path: Path) -> None:
     assert store.exists("")
 
 
-def test_deleting_nothing_in_particular_deletes_the_whole_store(tmp_path: Path) -> None:
+def test_deleting_the_empty_name_deletes_the_whole_storage(tmp_path: Path) -> None:
     store = FileStorage(str(tmp_path / "root"))
     store.put("a", b"1")
 
@@ -136,7 +136,7 @@ def test_a_data_file_is_complete_when_closed(tmp_path: Path) -> None:
     assert store.read("data/part") == b"rows"
 
 
-def test_files_can_be_read_by_whom_the_umask_allows(tmp_path: Path) -> None:
+def test_files_have_the_permissions_of_the_umask(tmp_path: Path) -> None:
     store = FileStorage(str(tmp_path))
     before = os.umask(0o027)
     try:
@@ -161,7 +161,7 @@ def test_addresses_keep_the_form_of_the_root(root: str, address: str) -> None:
     assert FileStorage(root).path("a") == address
 
 
-def test_a_store_without_a_disk_does_the_same(tmp_path: Path) -> None:
+def test_a_memory_storage_behaves_the_same(tmp_path: Path) -> None:
     store = FileStorage(f"memory://{tmp_path.name}")
 
     took = [store.put_if_absent("folder/a", content) for content in (b"1", b"2")]
@@ -189,7 +189,9 @@ class Late:
 
 
 @pytest.mark.parametrize(("sent", "is_ours"), [(b"1", True), (b"2", False)])
-def test_a_name_that_is_taken_is_waited_for(tmp_path: Path, sent: bytes, is_ours: bool) -> None:
+def test_a_taken_name_is_polled_until_its_object_is_visible(
+    tmp_path: Path, sent: bytes, is_ours: bool
+) -> None:
     store = Late(fsspec.filesystem("memory"))
     store.pipe_file(f"/{tmp_path.name}/a", b"1")
 
@@ -220,14 +222,14 @@ class Lying:
             self.files.rm(path, recursive=recursive)
 
 
-def test_a_name_that_is_said_to_be_taken_and_shows_nothing_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_taken_name_without_an_object_is_retried(tmp_path: Path) -> None:
     store, path = Lying("taken", times=1), f"/{tmp_path.name}/a"
 
     assert ObjectFiles(store).put_if_absent(path, b"1")
     assert store.files.cat_file(path) == b"1"
 
 
-def test_a_store_that_always_says_taken_and_shows_nothing_is_not_a_damaged_package(
+def test_a_permanently_taken_name_without_an_object_is_not_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("penstock.package.object_files.time.sleep", lambda _: None)
@@ -237,7 +239,7 @@ def test_a_store_that_always_says_taken_and_shows_nothing_is_not_a_damaged_packa
         FileStorage(f"memory://{tmp_path.name}", files=files).put_if_absent("a", b"1")
 
 
-def test_what_was_said_to_be_deleted_and_is_there_is_deleted_again(tmp_path: Path) -> None:
+def test_an_object_that_survives_a_delete_is_deleted_again(tmp_path: Path) -> None:
     store, folder = Lying("deleted", times=2), f"/{tmp_path.name}/folder"
     store.files.pipe_file(f"{folder}/a", b"1")
 
@@ -246,7 +248,9 @@ def test_what_was_said_to_be_deleted_and_is_there_is_deleted_again(tmp_path: Pat
     assert not store.files.exists(folder)
 
 
-def test_what_cannot_be_deleted_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_cannot_be_deleted_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("penstock.package.object_files.time.sleep", lambda _: None)
     store, path = Lying("deleted", times=99), f"/{tmp_path.name}/a"
     store.files.pipe_file(path, b"1")
@@ -266,7 +270,7 @@ class Refused(Exception):
 @pytest.mark.parametrize(
     ("status", "passes"), [(500, True), (503, True), (429, True), (409, True), (501, False), (400, False)]
 )
-def test_an_answer_that_may_be_another_one_later_is_told_as_such(status: int, passes: bool) -> None:
+def test_a_transient_reply_is_retryable(status: int, passes: bool) -> None:
     error = OSError(5, "what a client library makes of it")
     error.__cause__ = Refused(status)
 
@@ -280,7 +284,7 @@ def test_an_answer_that_may_be_another_one_later_is_told_as_such(status: int, pa
     assert not passes or "PutObject" in caught.value.message  # type: ignore[attr-defined]
 
 
-def test_a_put_that_nobody_answers_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_put_without_a_reply_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     answered: list[str] = []
 
     class Silent(AsyncFileSystem):  # type: ignore[misc]
@@ -298,7 +302,7 @@ def test_a_put_that_nobody_answers_comes_to_an_end(monkeypatch: pytest.MonkeyPat
     assert not answered
 
 
-def test_a_file_that_is_open_tells_of_a_lost_connection_like_all_others(tmp_path: Path) -> None:
+def test_an_open_file_reports_a_lost_connection(tmp_path: Path) -> None:
     class Gone(io.BytesIO):
         def close(self) -> None:
             if not self.closed:
@@ -318,7 +322,7 @@ def test_a_file_that_is_open_tells_of_a_lost_connection_like_all_others(tmp_path
 
 
 @given(document=documents.filter(lambda document: document is not None))
-def test_json_of_control_files_reads_back_and_keeps_the_order_of_keys(
+def test_json_of_control_files_round_trips_in_the_order_of_keys(
     tmp_path_factory: pytest.TempPathFactory, document: object
 ) -> None:
     store = FileStorage(str(tmp_path_factory.getbasetemp() / "json"))
@@ -330,7 +334,7 @@ def test_json_of_control_files_reads_back_and_keeps_the_order_of_keys(
     assert as_json(read) == as_json(document)
 
 
-def test_a_local_location_is_made_absolute_and_an_address_is_left_alone() -> None:
+def test_a_local_path_is_made_absolute_and_an_address_is_unchanged() -> None:
     assert absolute_path("lake") == str(Path.cwd() / "lake")
     assert absolute_path("s3://bucket/lake") == "s3://bucket/lake"
 
@@ -378,7 +382,7 @@ def write_data(path: str) -> None:
         "data file",
     ],
 )
-def test_after_a_power_cut_a_name_is_as_it_was_left(
+def test_names_are_durable_after_a_power_cut(
     tmp_path: Path, synced: list[str], change: Callable[[str], Any], folders: list[str]
 ) -> None:
     """A file's name is part of its folder: the folder is synced too, after its name has changed."""

@@ -41,7 +41,7 @@ def storage_of(protocol: str | tuple[str, ...], files: Any = None) -> FileStorag
 
 
 @pytest.mark.parametrize("protocol", ["file", "local", ("gs", "gcs"), "gcs", "abfs", "abfss", "az", "memory"])
-def test_a_store_that_decides_itself_is_trusted_and_the_reason_is_told(
+def test_a_store_with_atomic_creation_is_trusted_with_a_reason(
     protocol: str | tuple[str, ...],
 ) -> None:
     found = known_trust(storage_of(protocol))
@@ -51,7 +51,7 @@ def test_a_store_that_decides_itself_is_trusted_and_the_reason_is_told(
 
 
 @pytest.mark.parametrize("protocol", ["ftp", "sftp", "http", "hdfs", "dbfs", "webhdfs", "dropbox", "zip", ""])
-def test_a_store_of_which_nothing_is_known_is_not_trusted(protocol: str) -> None:
+def test_an_unknown_store_is_not_trusted(protocol: str) -> None:
     found = known_trust(storage_of(protocol))
 
     assert not found.trusted
@@ -114,9 +114,7 @@ class WithoutCreate:
     ],
     ids=["liar", "refuser", "no links", "not implemented", "no mode", "bad mode"],
 )
-def test_a_trial_lowers_the_trust_in_a_store_that_does_not_keep_its_word(
-    tmp_path: Path, files: Any, reason: str
-) -> None:
+def test_a_failed_trial_refutes_the_trust(tmp_path: Path, files: Any, reason: str) -> None:
     storage = FileStorage(str(tmp_path), files=files)
 
     assert known_trust(storage).trusted
@@ -125,14 +123,14 @@ def test_a_trial_lowers_the_trust_in_a_store_that_does_not_keep_its_word(
     assert vars(caught.value)["path"] == str(tmp_path)
 
 
-def test_a_store_that_does_not_answer_may_be_asked_again(tmp_path: Path) -> None:
+def test_an_unreachable_store_is_retryable(tmp_path: Path) -> None:
     storage = FileStorage(str(tmp_path), files=ObjectFiles(WithoutCreate(RuntimeError("gone"))))
 
     with pytest.raises(StorageNotReachable, match="RuntimeError: gone"):
         require_trust(storage)
 
 
-def test_a_trial_never_raises_the_trust_in_a_store_that_is_not_known() -> None:
+def test_a_trial_never_makes_an_unknown_store_trusted() -> None:
     storage = storage_of("sftp")
 
     assert storage.put_if_absent("trial/by hand", b"")
@@ -175,7 +173,7 @@ def s3_storage(endpoint: str | None) -> FileStorage:
 
 
 @pytest.mark.parametrize("name", ["VERSITYGW", "AmazonS3", "MinIO", None])
-def test_an_s3_server_is_not_trusted_by_the_name_that_it_sends(name: str | None) -> None:
+def test_an_s3_server_is_not_trusted_by_its_server_header(name: str | None) -> None:
     with s3_server(name) as endpoint:
         found = known_trust(s3_storage(endpoint))
 
@@ -202,12 +200,12 @@ def test_an_s3_server_is_trusted_when_the_user_declares_its_conditional_writes()
         "https://s3.cn-north-1.amazonaws.com.cn",
     ],
 )
-def test_amazon_is_known_by_its_address_and_not_asked(endpoint: str | None) -> None:
+def test_amazon_is_trusted_by_its_address(endpoint: str | None) -> None:
     assert known_trust(s3_storage(endpoint)).trusted
 
 
 @pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
-def test_a_server_that_the_environment_names_does_not_pass_for_amazon(
+def test_an_endpoint_in_the_environment_is_not_trusted_as_amazon(
     variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with s3_server("MinIO") as endpoint:
@@ -219,5 +217,5 @@ def test_a_server_that_the_environment_names_does_not_pass_for_amazon(
 
 
 @pytest.mark.parametrize("endpoint", ["http://amazonaws.com.evil.invalid:9", "http://notamazonaws.com"])
-def test_an_address_that_only_looks_like_amazons_is_not_trusted(endpoint: str) -> None:
+def test_an_address_similar_to_amazons_is_not_trusted(endpoint: str) -> None:
     assert not known_trust(s3_storage(endpoint)).trusted

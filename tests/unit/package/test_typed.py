@@ -67,19 +67,19 @@ def test_a_document_reads_back_equal_through_json(document: Any) -> None:
         (2**70, DECIMAL + str(2**70)),
     ],
 )
-def test_the_form_is_that_of_dlt(value: Any, text: Any) -> None:
+def test_the_encoding_is_that_of_dlt(value: Any, text: Any) -> None:
     assert to_typed(value) == text
 
 
-def test_marks_that_only_dlt_writes_are_read() -> None:
+def test_tags_that_only_dlt_writes_are_read() -> None:
     assert from_typed([HEX + "0xff", UUID_TAG + str(UUID(int=1))]) == [b"\xff", UUID(int=1)]
 
 
 @pytest.mark.parametrize("text", [DATE + "x", DECIMAL + "x", BYTES + "x", TIME, DATETIME + "2024-"])
-def test_a_text_that_only_looks_marked_stays_a_text(text: str) -> None:
+def test_a_text_with_an_invalid_tag_is_unchanged(text: str) -> None:
     assert from_typed({"v": text}) == {"v": text}
 
 
-def test_what_has_no_form_is_refused() -> None:
+def test_a_value_without_an_encoding_is_refused() -> None:
     with pytest.raises(UsageError, match="a set cannot be stored in the state"):
         to_typed({"v": {1}})
