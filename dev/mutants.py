@@ -190,7 +190,7 @@ MUTANTS = (
         "package/job_folders.py",
         "        if result is not None and self._exists_in(STARTED_JOBS, name):\n",
         "        if result is not None:\n",
-        f"{PACKAGE}/test_jobs.py",
+        f"{PACKAGE}/test_job_folders.py",
         f"{PACKAGE}/test_page.py",
     ),
     unit(
@@ -206,7 +206,7 @@ MUTANTS = (
         "package/packages.py",
         "    if sizes[0] != sizes[1]:\n",
         "    if sizes[0] < 0:\n",
-        f"{PACKAGE}/test_carry.py",
+        f"{PACKAGE}/test_transfer.py",
     ),
     # --- the ledger
     unit(
@@ -215,14 +215,14 @@ MUTANTS = (
         "            if record is not None and record.status == 0:\n"
         "                return self._read_state(name)\n        if indexed",
         "            return self._read_state(name)\n        if indexed",
-        f"{PACKAGE}/test_ledger.py",
+        f"{PACKAGE}/test_file_ledger.py",
     ),
     unit(
         "put-if-absent of a commit in the ledger",
         "package/file_ledger.py",
         "        return self._store.put_if_absent(name, as_json(asdict(record)))\n",
         "        self._store.put(name, as_json(asdict(record)))\n        return True\n",
-        f"{PACKAGE}/test_ledger.py",
+        f"{PACKAGE}/test_file_ledger.py",
     ),
     # --- the lease
     unit(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.package.world import manifest_of, observed
+from tests.unit.package.package_model import manifest_of, observed
 
 from penstock.errors import PipelineLocked, RetryableError, SlotTaken
 from penstock.interfaces.ledger import CommitRecord, StateInfo, StorageSchemaInfo

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import AT_LENGTH, SEED
 from tests.service.bucket import keys
-from tests.unit.package.crashes import Objects
+from tests.unit.package.crash_points import ObjectStore
+from tests.unit.package.package_model import manifest_of, observed
 from tests.unit.package.test_contention import check_lease, check_slots, contend
 from tests.unit.package.test_kills import ALL, MOVES, run_kills
 from tests.unit.package.test_lease import hide_machine, other_process
 from tests.unit.package.test_model import run, told
 from tests.unit.package.transitions import TRANSITIONS
-from tests.unit.package.world import manifest_of, observed
 
 from penstock.errors import PipelineLocked
 from penstock.package import FileStorage, Packages
@@ -100,7 +100,7 @@ def test_a_package_is_loaded_and_its_data_deleted(root: str) -> None:
 def test_packages_in_s3_match_the_model_wherever_a_process_stops(
     root: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tally = run(Objects(root, **options()), sequences=SEQUENCES, steps=12)
+    tally = run(ObjectStore(root, **options()), sequences=SEQUENCES, steps=12)
 
     assert tally["stops"] >= SEQUENCES / 2
     with capsys.disabled():

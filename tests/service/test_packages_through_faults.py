@@ -19,8 +19,8 @@ from tests.service.fault_proxy import Fault, Proxy, Request, aimed, faulty, seed
 from tests.service.package_loads import Dataset, check_loads
 from tests.service.test_packages_s3 import options
 from tests.service.toxics import Toxic, reset, toxic
-from tests.unit.package.crashes import Crash, Points
-from tests.unit.package.machine import PackageMachine
+from tests.unit.package.crash_points import Crash, CrashPoints
+from tests.unit.package.package_machine import PackageMachine
 from tests.unit.package.test_contention import check_lease, check_slots, contend
 from tests.unit.package.test_model import run, told
 
@@ -277,7 +277,7 @@ def test_package_loads_through_a_bad_network_lose_and_duplicate_nothing(
 # --- the model of packages, and processes that compete
 
 
-class FaultyPoints(Points):
+class FaultyPoints(CrashPoints):
     """A storage with faults during the calls of the model, and none during its checks."""
 
     def __init__(self, proxy: Proxy) -> None:
@@ -301,7 +301,7 @@ class Through:
     def new_root(self) -> str:
         return f"{self._root}/{uuid.uuid4().hex[:12]}"
 
-    def storage(self, root: str, points: Points) -> FileStorage:
+    def storage(self, root: str, points: CrashPoints) -> FileStorage:
         return FileStorage(root, **self._options)
 
     def clean(self, root: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.load.test_run import Crash, Memory, Place, sealed
+from tests.unit.load.test_run import Crash, LoadScenario, MemoryFiles, sealed_scenario
 
 from penstock.errors import (
     LoadClientJobFailed,
@@ -22,7 +22,7 @@ from penstock.load.abort import abort_load, commits_to_undo, has_started, undo_c
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.unit.load.test_run import Mortal
+    from tests.unit.load.test_run import CrashingFiles
 
     from penstock.load.target import LoadTarget
     from penstock.package import Manifest
@@ -31,63 +31,63 @@ DONE = {"items__tags", "items__parts", "others"}
 """The tables that get their rows although `items` is refused."""
 
 
-def stuck(folder: Path, memory: Memory | None = None) -> Place:
+def stuck(folder: Path, memory: MemoryFiles | None = None) -> LoadScenario:
     """A load of which one table is refused for ever, and others have their rows."""
-    place = sealed(folder, script={"items": ["terminal"] * 99, "undo": []}, memory=memory)
+    scenario = sealed_scenario(folder, script={"items": ["terminal"] * 99, "undo": []}, memory=memory)
     with pytest.raises(LoadClientJobFailed):
-        place.load(workers=1)
+        scenario.load(workers=1)
     # A process may die before it can say what it has done: the table knows.
-    place.world.landed += [table for table in sorted(DONE) if table not in place.world.landed]
-    return place
+    scenario.world.landed += [table for table in sorted(DONE) if table not in scenario.world.landed]
+    return scenario
 
 
-def given_up(manifest: Manifest, into: LoadTarget) -> None:
+def given_up(manifest: Manifest, target: LoadTarget) -> None:
     """As `drop_pending_packages` does: the tables are asked first."""
-    abort_load(manifest, into, commits_to_undo(manifest, into))
+    abort_load(manifest, target, commits_to_undo(manifest, target))
 
 
-def go_on(into: LoadTarget) -> None:
+def go_on(target: LoadTarget) -> None:
     """As the next run does."""
-    found = into.packages.pending_abort()
+    found = target.packages.pending_abort()
     if found is not None:
-        undo_commits(*found, into)
+        undo_commits(*found, target)
 
 
-def status(place: Place) -> str:
-    return place.into().packages.package("17.5").status
+def status(scenario: LoadScenario) -> str:
+    return scenario.target().packages.package("17.5").status
 
 
 def test_an_aborted_load_is_rolled_back_and_keeps_its_slot(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = stuck(tmp_path)
+    scenario = stuck(tmp_path)
 
     with caplog.at_level(logging.WARNING):
-        given_up(place.manifest, place.into())
+        given_up(scenario.manifest, scenario.target())
 
-    assert set(place.world.undone) == DONE
-    assert status(place) == "aborted"
-    packages = place.into().packages
+    assert set(scenario.world.undone) == DONE
+    assert status(scenario) == "aborted"
+    packages = scenario.target().packages
     assert (packages.pending_load(), packages.pending_abort()) == (None, None)
     assert packages.slots.last() == 1
-    assert place.commits() == 0
+    assert scenario.commits() == 0
     with pytest.raises(LoadPackageAborted):
-        packages.commit(place.manifest)
+        packages.commit(scenario.manifest)
     assert "load 17.5 is aborted and rolled back in" in caplog.text
 
 
 def test_aborting_a_load_that_never_started_does_not_call_the_destination(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"undo": []})
+    scenario = sealed_scenario(tmp_path, script={"undo": []})
 
-    given_up(place.manifest, place.into())
+    given_up(scenario.manifest, scenario.target())
 
-    assert (place.world.asked, place.world.undone) == ([], [])
-    assert status(place) == "aborted"
+    assert (scenario.world.asked, scenario.world.undone) == ([], [])
+    assert status(scenario) == "aborted"
 
 
 def test_a_retried_job_means_that_the_load_has_started(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["transient"] * 9})
-    package = place.into().packages.package("17.5")
+    scenario = sealed_scenario(tmp_path, script={"items": ["transient"] * 9})
+    package = scenario.target().packages.package("17.5")
     assert not has_started(package)
 
     package.jobs.start("items.x.0.reference")
@@ -98,108 +98,108 @@ def test_a_retried_job_means_that_the_load_has_started(tmp_path: Path) -> None:
 
 
 def test_nothing_is_decided_when_a_table_was_changed_since(tmp_path: Path) -> None:
-    place = stuck(tmp_path)
-    place.world.moved_on |= {"others", "items__tags"}
+    scenario = stuck(tmp_path)
+    scenario.world.moved_on |= {"others", "items__tags"}
 
     with pytest.raises(TablesMovedOn) as caught:
-        given_up(place.manifest, place.into())
+        given_up(scenario.manifest, scenario.target())
 
     assert set(vars(caught.value)["tables"]) == {"others", "items__tags"}
-    assert place.world.undone == []
-    packages = place.into().packages
-    assert packages.pending_load() == place.manifest
+    assert scenario.world.undone == []
+    packages = scenario.target().packages
+    assert packages.pending_load() == scenario.manifest
     assert packages.slots.find_decision(1) is None
 
 
 def test_a_destination_that_cannot_undo_keeps_its_rows_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = sealed(tmp_path, script={"items": ["terminal"] * 99})
+    scenario = sealed_scenario(tmp_path, script={"items": ["terminal"] * 99})
     with pytest.raises(LoadClientJobFailed):
-        place.load()
+        scenario.load()
 
     with caplog.at_level(logging.WARNING):
-        given_up(place.manifest, place.into())
+        given_up(scenario.manifest, scenario.target())
 
-    assert status(place) == "aborted"
+    assert status(scenario) == "aborted"
     assert "its rows remain: the destination cannot undo" in caplog.text
 
 
 def test_a_committed_load_cannot_be_aborted(tmp_path: Path) -> None:
-    place = stuck(tmp_path)
-    place.into().packages.commit(place.manifest)
+    scenario = stuck(tmp_path)
+    scenario.target().packages.commit(scenario.manifest)
 
     with pytest.raises(LoadIsDecided):
-        given_up(place.manifest, place.into())
+        given_up(scenario.manifest, scenario.target())
 
-    assert place.world.undone == []
-    assert place.into().packages.pending_load() == place.manifest
+    assert scenario.world.undone == []
+    assert scenario.target().packages.pending_load() == scenario.manifest
 
 
 def test_a_transient_undo_error_is_retried_by_the_next_run_and_a_terminal_one_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = stuck(tmp_path)
-    place.world.script["undo"] = ["transient", "terminal"]
+    scenario = stuck(tmp_path)
+    scenario.world.script["undo"] = ["transient", "terminal"]
 
     with pytest.raises(LoadClientTransientException):
-        given_up(place.manifest, place.into())
-    assert place.into().packages.pending_load() is None
+        given_up(scenario.manifest, scenario.target())
+    assert scenario.target().packages.pending_load() is None
     with caplog.at_level(logging.WARNING):
-        go_on(place.into())
+        go_on(scenario.target())
 
-    assert len(place.world.undone) == len(DONE) - 1
-    assert status(place) == "aborted"
+    assert len(scenario.world.undone) == len(DONE) - 1
+    assert status(scenario) == "aborted"
     assert "rows of load 17.5 remain in" in caplog.text
 
 
 def test_no_load_is_sealed_before_the_rollback_is_complete(tmp_path: Path) -> None:
-    place = stuck(tmp_path)
-    into = place.into()
-    into.packages.abort(place.manifest, {"take_back": [{"table": "others", "version_after": 7}]})
-    later = replace(place.manifest, load_id="17.6", sequence=2)
+    scenario = stuck(tmp_path)
+    target = scenario.target()
+    target.packages.abort(scenario.manifest, {"take_back": [{"table": "others", "version_after": 7}]})
+    later = replace(scenario.manifest, load_id="17.6", sequence=2)
 
-    assert not into.packages.seal(later)
-    go_on(into)
-    assert set(place.world.undone) == DONE, "also those that came after the tables were asked"
-    assert into.packages.seal(later)
+    assert not target.packages.seal(later)
+    go_on(target)
+    assert set(scenario.world.undone) == DONE, "also those that came after the tables were asked"
+    assert target.packages.seal(later)
 
 
 def test_every_table_of_a_started_load_is_fenced_before_it_is_undone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = sealed(tmp_path, script={"items__tags": ["terminal"] * 99, "undo": []})
+    scenario = sealed_scenario(tmp_path, script={"items__tags": ["terminal"] * 99, "undo": []})
     with pytest.raises(LoadClientJobFailed):
-        place.load(workers=1)
-    place.world.landed.clear()
-    place.world.late.append("others")
+        scenario.load(workers=1)
+    scenario.world.landed.clear()
+    scenario.world.late.append("others")
 
     with caplog.at_level(logging.WARNING):
-        given_up(place.manifest, place.into())
+        given_up(scenario.manifest, scenario.target())
 
-    assert set(place.world.fenced) == {"items", "items__tags", "items__parts", "others"}
-    assert place.world.undone == ["others"], "a commit that came before the fence"
+    assert set(scenario.world.fenced) == {"items", "items__tags", "items__parts", "others"}
+    assert scenario.world.undone == ["others"], "a commit that came before the fence"
     assert "rolled back in others" in caplog.text
-    assert status(place) == "aborted"
+    assert status(scenario) == "aborted"
 
 
 @pytest.mark.parametrize("after", [False, True])
 def test_an_abort_survives_a_kill_at_each_step(tmp_path: Path, after: bool) -> None:
-    whole = stuck(tmp_path / "whole", Memory())
-    counting: Mortal = whole.mortal()
-    given_up(whole.manifest, whole.into(counting))
+    whole = stuck(tmp_path / "whole", MemoryFiles())
+    counting: CrashingFiles = whole.crashing_files()
+    given_up(whole.manifest, whole.target(counting))
     assert counting.changes > 3
 
     for point in range(1, counting.changes + 1):
-        place = stuck(tmp_path / str(point), Memory())
+        scenario = stuck(tmp_path / str(point), MemoryFiles())
         with suppress(Crash):
-            given_up(place.manifest, place.into(place.mortal(point, after=after)))
-        go_on(place.into())
-        decided = place.into().packages.slots.find_decision(1)
+            given_up(scenario.manifest, scenario.target(scenario.crashing_files(point, after=after)))
+        go_on(scenario.target())
+        decided = scenario.target().packages.slots.find_decision(1)
         if decided is None:
-            assert place.world.undone == [], "first it is decided"
-            given_up(place.manifest, place.into())
+            assert scenario.world.undone == [], "first it is decided"
+            given_up(scenario.manifest, scenario.target())
 
-        assert set(place.world.undone) == DONE, f"killed at {point}"
-        assert status(place) == "aborted"
-        assert commits_to_undo(place.manifest, place.into()) == ()
+        assert set(scenario.world.undone) == DONE, f"killed at {point}"
+        assert status(scenario) == "aborted"
+        assert commits_to_undo(scenario.manifest, scenario.target()) == ()

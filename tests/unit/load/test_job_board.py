@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.recording_collector import RecordingCollector
-from tests.unit.load.test_run import QUICK, STATE, Place, sealed
+from tests.unit.load.test_run import QUICK, STATE, LoadScenario, sealed_scenario
 
 from penstock.errors import LoadClientJobFailed
 from penstock.load.job_board import table_state
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 STATES = st.sampled_from(get_args(JobState))
 
 
-def heard(place: Place, **rules: Any) -> RecordingCollector:
+def heard(scenario: LoadScenario, **rules: Any) -> RecordingCollector:
     listener = RecordingCollector()
-    into = replace(place.into(), collector=listener)
-    load(place.manifest, into, state=STATE, load_settings=QUICK.model_copy(update=rules))
+    target = replace(scenario.target(), collector=listener)
+    load(scenario.manifest, target, state=STATE, load_settings=QUICK.model_copy(update=rules))
     return listener
 
 
 def test_jobs_are_counted_and_tables_run_and_are_done(tmp_path: Path) -> None:
-    told = heard(sealed(tmp_path))
+    told = heard(sealed_scenario(tmp_path))
 
     assert (told.counts["Jobs"], told.totals["Jobs"]) == (4, 4)
     assert {name: told.counts[name] for name in told.states} == dict.fromkeys(told.states, 3)
@@ -40,7 +40,7 @@ def test_jobs_are_counted_and_tables_run_and_are_done(tmp_path: Path) -> None:
 
 
 def test_a_retried_job_is_reported_with_its_reason(tmp_path: Path) -> None:
-    told = heard(sealed(tmp_path, with_jobs=("others",), script={"others": ["transient"]}))
+    told = heard(sealed_scenario(tmp_path, with_jobs=("others",), script={"others": ["transient"]}))
 
     assert told.states["others"] == ["running", "retried", "running", "done"]
     assert told.messages == ["others: transient"]
@@ -48,20 +48,20 @@ def test_a_retried_job_is_reported_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_reported_before_it_stops_the_run(tmp_path: Path) -> None:
-    place, told = (
-        sealed(tmp_path, with_jobs=("others",), script={"others": ["terminal"]}),
+    scenario, told = (
+        sealed_scenario(tmp_path, with_jobs=("others",), script={"others": ["terminal"]}),
         RecordingCollector(),
     )
 
     with pytest.raises(LoadClientJobFailed):
-        load(place.manifest, replace(place.into(), collector=told), state=STATE, load_settings=QUICK)
+        load(scenario.manifest, replace(scenario.target(), collector=told), state=STATE, load_settings=QUICK)
 
     assert told.states["others"] == ["running", "retried"]
     assert told.messages == ["others: terminal"]
 
 
 def test_a_chain_that_is_left_out_is_reported_with_its_failed_job(tmp_path: Path) -> None:
-    told = heard(sealed(tmp_path, script={"items__tags": ["terminal"]}), raise_on_failed_jobs=False)
+    told = heard(sealed_scenario(tmp_path, script={"items__tags": ["terminal"]}), raise_on_failed_jobs=False)
 
     assert told.states["items__tags"][-1] == "failed"
     assert told.states["items"][-1] == "failed"
@@ -71,22 +71,22 @@ def test_a_chain_that_is_left_out_is_reported_with_its_failed_job(tmp_path: Path
 
 
 def test_follow_up_jobs_are_counted_as_jobs(tmp_path: Path) -> None:
-    told = heard(sealed(tmp_path, with_jobs=("others",), following_jobs={"others"}))
+    told = heard(sealed_scenario(tmp_path, with_jobs=("others",), following_jobs={"others"}))
 
     assert told.counts["Jobs"] == told.totals["Jobs"] == 2
     assert told.states["others"][-1] == "done"
 
 
 def test_bytes_of_shared_files_are_reported_once(tmp_path: Path) -> None:
-    place = sealed(tmp_path, with_jobs=("items__tags", "items", "others"))
+    scenario = sealed_scenario(tmp_path, with_jobs=("items__tags", "items", "others"))
     tables = tuple(
         replace(entry, data="data/a" if entry.table.startswith("items") else "data/b")
-        for entry in place.manifest.tables
+        for entry in scenario.manifest.tables
     )
     folders = (DataFolder(path="data/a", bytes=700), DataFolder(path="data/b", bytes=30))
-    manifest, told = replace(place.manifest, tables=tables, folders=folders), RecordingCollector()
+    manifest, told = replace(scenario.manifest, tables=tables, folders=folders), RecordingCollector()
 
-    report = load(manifest, replace(place.into(), collector=told), state=STATE, load_settings=QUICK)
+    report = load(manifest, replace(scenario.target(), collector=told), state=STATE, load_settings=QUICK)
 
     assert told.sizes == {"items__tags": None, "items": 700, "others": 30}
     assert {table.table: table.bytes for table in report.tables} == told.sizes

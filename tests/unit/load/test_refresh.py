@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.load.test_run import STATE, TABLES, Crash, Memory, Place, sealed
+from tests.unit.load.test_run import STATE, TABLES, Crash, LoadScenario, MemoryFiles, sealed_scenario
 
 from penstock.errors import LeaseLost, LoadClientJobFailed
 from penstock.interfaces import renewal_of
@@ -23,19 +23,19 @@ DROPPED = (*TABLES, "old", "old__parts")
 QUICK = LoaderConfiguration(retry_pause=0.0, poll_pause=0.0, workers=1)
 
 
-def renewing(folder: Path, **said: Any) -> Place:
-    """A load to a destination whose jobs put tables in the place of others, and which can drop tables."""
-    return sealed(folder, dropped=DROPPED, **{"script": {"drop": []}, **RENEWS, **said})
+def renewing(folder: Path, **said: Any) -> LoadScenario:
+    """A load to a destination whose jobs put tables in the scenario of others, and which can drop tables."""
+    return sealed_scenario(folder, dropped=DROPPED, **{"script": {"drop": []}, **RENEWS, **said})
 
 
 def test_tables_with_rows_are_recreated_by_their_jobs_and_others_dropped_after_the_commit(
     tmp_path: Path,
 ) -> None:
-    place = renewing(tmp_path)
+    scenario = renewing(tmp_path)
 
-    place.load(workers=1)
+    scenario.load(workers=1)
 
-    asked = place.world.asked
+    asked = scenario.world.asked
     assert "start items append anew: table" in asked
     assert "start items__tags append anew: table" in asked
     jobs = [at for at, what in enumerate(asked) if what.startswith("start")]
@@ -45,142 +45,142 @@ def test_tables_with_rows_are_recreated_by_their_jobs_and_others_dropped_after_t
 
 
 def test_the_ledger_records_dropped_tables_without_the_hint(tmp_path: Path) -> None:
-    place = renewing(tmp_path)
+    scenario = renewing(tmp_path)
 
-    place.load()
+    scenario.load()
 
-    ledger = place.into().ledger
+    ledger = scenario.target().ledger
     commit, stored = ledger.find_commit(schema_name="shop", load_id="17.5"), ledger.last_schema("shop")
     assert commit is not None
     assert stored is not None
     assert [name for name, told in commit.tables.items() if told.get("dropped")] == ["old", "old__parts"]
-    assert stored.version_hash == Schema.from_dict(dict(place.manifest.schema)).version_hash
+    assert stored.version_hash == Schema.from_dict(dict(scenario.manifest.schema)).version_hash
     assert "x-renew" not in stored.schema
-    assert "x-renew" not in str(place.into().packages.package("17.5").applied_schema_updates())
+    assert "x-renew" not in str(scenario.target().packages.package("17.5").applied_schema_updates())
 
 
 def test_truncating_a_root_truncates_its_nested_tables(tmp_path: Path) -> None:
-    place = sealed(tmp_path, with_jobs=("items", "others"), truncated=TABLES, **RENEWS)
+    scenario = sealed_scenario(tmp_path, with_jobs=("items", "others"), truncated=TABLES, **RENEWS)
 
-    place.load(workers=1)
+    scenario.load(workers=1)
 
-    assert place.world.asked[:2] == ["initialize", "update items items__tags items__parts others"]
-    assert "start items append anew: rows" in place.world.asked
-    assert not any(what.startswith("truncate") for what in place.world.asked)
+    assert scenario.world.asked[:2] == ["initialize", "update items items__tags items__parts others"]
+    assert "start items append anew: rows" in scenario.world.asked
+    assert not any(what.startswith("truncate") for what in scenario.world.asked)
 
 
 def test_a_table_that_is_not_refreshed_is_loaded_as_usual(tmp_path: Path) -> None:
-    place = sealed(tmp_path, dropped=("items",), script={"drop": []}, **RENEWS)
+    scenario = sealed_scenario(tmp_path, dropped=("items",), script={"drop": []}, **RENEWS)
 
-    place.load()
+    scenario.load()
 
-    assert "start others append" in place.world.asked
-    assert renewal_of("items__tags", place.into().schema.tables) == "table"
+    assert "start others append" in scenario.world.asked
+    assert renewal_of("items__tags", scenario.target().schema.tables) == "table"
 
 
 def test_a_destination_that_cannot_recreate_clears_tables_before_the_first_job(tmp_path: Path) -> None:
-    place = sealed(tmp_path, dropped=DROPPED, script={"drop": []})
+    scenario = sealed_scenario(tmp_path, dropped=DROPPED, script={"drop": []})
 
-    place.load(workers=1)
+    scenario.load(workers=1)
 
-    assert place.world.asked[:2] == ["initialize", f"drop {' '.join(DROPPED)}"]
-    assert "start items append" in place.world.asked
+    assert scenario.world.asked[:2] == ["initialize", f"drop {' '.join(DROPPED)}"]
+    assert "start items append" in scenario.world.asked
 
 
 @pytest.mark.parametrize("modes", [{"dropped": DROPPED}, {"truncated": TABLES}], ids=["drop", "truncate"])
 def test_a_destination_that_cannot_drop_truncates_tables(tmp_path: Path, modes: dict[str, Any]) -> None:
-    place = sealed(tmp_path, **modes)
+    scenario = sealed_scenario(tmp_path, **modes)
 
-    place.load(workers=1)
+    scenario.load(workers=1)
 
-    assert place.world.asked[:2] == ["initialize", f"truncate {' '.join(TABLES)}"]
+    assert scenario.world.asked[:2] == ["initialize", f"truncate {' '.join(TABLES)}"]
 
 
 def test_tables_are_cleared_once_and_not_again_when_the_load_is_resumed(tmp_path: Path) -> None:
-    place = sealed(tmp_path, dropped=DROPPED, script={"drop": [], "items": ["terminal"]})
+    scenario = sealed_scenario(tmp_path, dropped=DROPPED, script={"drop": [], "items": ["terminal"]})
     with pytest.raises(LoadClientJobFailed):
-        place.load(workers=1)
+        scenario.load(workers=1)
 
-    place.load(workers=1)
+    scenario.load(workers=1)
 
-    cleared = [what for what in place.world.asked if what == f"drop {' '.join(DROPPED)}"]
+    cleared = [what for what in scenario.world.asked if what == f"drop {' '.join(DROPPED)}"]
     assert len(cleared) == 1, "rows that jobs have brought since must stay"
 
 
 def test_a_refresh_is_loaded_completely_or_not_at_all(tmp_path: Path) -> None:
-    place = renewing(tmp_path, script={"drop": [], "items": ["terminal"]})
+    scenario = renewing(tmp_path, script={"drop": [], "items": ["terminal"]})
 
     with pytest.raises(LoadClientJobFailed):
-        place.load(workers=1, raise_on_failed_jobs=False)
+        scenario.load(workers=1, raise_on_failed_jobs=False)
 
-    assert place.commits() == 0
-    assert not any(what.startswith("drop") for what in place.world.asked)
+    assert scenario.commits() == 0
+    assert not any(what.startswith("drop") for what in scenario.world.asked)
 
 
 def test_a_table_that_cannot_be_dropped_does_not_block_the_pipeline(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place = renewing(tmp_path, script={"drop": ["terminal"]})
+    scenario = renewing(tmp_path, script={"drop": ["terminal"]})
 
-    place.load()
+    scenario.load()
 
-    assert place.into().packages.package("17.5").status == "loaded"
+    assert scenario.target().packages.package("17.5").status == "loaded"
     assert "table old is no longer part of the dataset but was not dropped" in caplog.text
 
 
 def test_a_table_that_can_be_dropped_later_is_dropped_by_the_next_run(tmp_path: Path) -> None:
-    place = renewing(tmp_path, script={"drop": ["transient"]})
+    scenario = renewing(tmp_path, script={"drop": ["transient"]})
     with pytest.raises(Exception, match="cannot be dropped"):
-        place.load()
+        scenario.load()
 
-    finish_committed_load(place.manifest, place.into(), state=STATE)
+    finish_committed_load(scenario.manifest, scenario.target(), state=STATE)
 
-    assert place.commits() == 1
-    assert place.world.asked[-2:] == ["drop old", "drop old__parts"]
-    assert place.into().packages.package("17.5").status == "loaded"
+    assert scenario.commits() == 1
+    assert scenario.world.asked[-2:] == ["drop old", "drop old__parts"]
+    assert scenario.target().packages.package("17.5").status == "loaded"
 
 
 @pytest.mark.parametrize("why", ["unknown", "transient"])
 def test_a_second_failure_to_drop_a_table_does_not_block_the_pipeline(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, why: str
 ) -> None:
-    place = renewing(tmp_path, script={"drop": [why, why]})
+    scenario = renewing(tmp_path, script={"drop": [why, why]})
     with pytest.raises(Exception, match="cannot be dropped"):
-        place.load()
+        scenario.load()
 
-    finish_committed_load(place.manifest, place.into(), state=STATE)
+    finish_committed_load(scenario.manifest, scenario.target(), state=STATE)
 
     assert "table old is no longer part of the dataset but was not dropped" in caplog.text
-    assert place.world.asked[-1] == "drop old__parts"
-    assert place.into().packages.package("17.5").status == "loaded"
+    assert scenario.world.asked[-1] == "drop old__parts"
+    assert scenario.target().packages.package("17.5").status == "loaded"
 
 
 @pytest.mark.parametrize("again", [False, True])
 def test_no_table_is_dropped_once_another_run_has_taken_over(tmp_path: Path, again: bool) -> None:
-    place = renewing(tmp_path, script={"drop": ["transient"] if again else []})
+    scenario = renewing(tmp_path, script={"drop": ["transient"] if again else []})
     if again:
         with pytest.raises(Exception, match="cannot be dropped"):
-            place.load()
-    before = len(place.world.asked)
+            scenario.load()
+    before = len(scenario.world.asked)
 
     def check() -> None:
-        if place.commits() and "drop old" in place.world.asked[before:]:
+        if scenario.commits() and "drop old" in scenario.world.asked[before:]:
             raise LeaseLost(epoch=1, host="here")
 
-    into = replace(place.into(), assert_leased=check)
+    target = replace(scenario.target(), assert_leased=check)
     with pytest.raises(LeaseLost):
-        finish_committed_load(place.manifest, into, state=STATE) if again else load(
-            place.manifest, into, state=STATE, load_settings=QUICK
+        finish_committed_load(scenario.manifest, target, state=STATE) if again else load(
+            scenario.manifest, target, state=STATE, load_settings=QUICK
         )
 
-    assert [what for what in place.world.asked[before:] if what.startswith("drop")] == ["drop old"]
-    assert place.into().packages.package("17.5").status == "normalized"
+    assert [what for what in scenario.world.asked[before:] if what.startswith("drop")] == ["drop old"]
+    assert scenario.target().packages.package("17.5").status == "normalized"
 
 
 def steps_of(folder: Path) -> int:
-    place = renewing(folder, memory=Memory())
-    disk = place.mortal()
-    load(place.manifest, place.into(disk), state=STATE, load_settings=QUICK)
+    scenario = renewing(folder, memory=MemoryFiles())
+    disk = scenario.crashing_files()
+    load(scenario.manifest, scenario.target(disk), state=STATE, load_settings=QUICK)
     return disk.changes
 
 
@@ -188,20 +188,23 @@ def steps_of(folder: Path) -> int:
 def test_a_refresh_survives_a_crash_at_any_step(tmp_path: Path, after: bool) -> None:
     total = steps_of(tmp_path / "whole")
     for step in range(1, total + 1):
-        place = renewing(tmp_path / f"{step}", memory=Memory())
+        scenario = renewing(tmp_path / f"{step}", memory=MemoryFiles())
         with suppress(Crash):
             load(
-                place.manifest, place.into(place.mortal(step, after=after)), state=STATE, load_settings=QUICK
+                scenario.manifest,
+                scenario.target(scenario.crashing_files(step, after=after)),
+                state=STATE,
+                load_settings=QUICK,
             )
 
-        gone = any(what.startswith("drop") for what in place.world.asked)
-        assert not gone or place.commits() == 1, f"step {step}: old tables go only when the new ones count"
+        gone = any(what.startswith("drop") for what in scenario.world.asked)
+        assert not gone or scenario.commits() == 1, f"step {step}: old tables go only when the new ones count"
 
-        into = place.into()
-        if place.commits():
-            finish_committed_load(place.manifest, into, state=STATE)
+        target = scenario.target()
+        if scenario.commits():
+            finish_committed_load(scenario.manifest, target, state=STATE)
         else:
-            load(place.manifest, into, state=STATE, load_settings=QUICK)
-        assert sorted(place.world.landed) == sorted(TABLES), f"step {step}"
-        assert {"drop old", "drop old__parts"} <= set(place.world.asked), f"step {step}"
-        assert into.packages.package("17.5").status == "loaded"
+            load(scenario.manifest, target, state=STATE, load_settings=QUICK)
+        assert sorted(scenario.world.landed) == sorted(TABLES), f"step {step}"
+        assert {"drop old", "drop old__parts"} <= set(scenario.world.asked), f"step {step}"
+        assert target.packages.package("17.5").status == "loaded"

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.load.scripted import NoSessions, ScriptedJob, World
+from tests.unit.load.scripted_destination import NoSessions, ScriptedJob, World
 
 from penstock.errors import (
     CommitRolledBack,
@@ -55,7 +55,7 @@ class Crash(BaseException):
 
 
 @dataclass
-class Memory:
+class MemoryFiles:
     """A disk without the waiting. Job files that follow others stand on the real one."""
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Memory:
 
 
 @dataclass
-class Mortal(Memory):
+class CrashingFiles(MemoryFiles):
     """The same disk, seen by a process that dies just before its n-th change, or just after it."""
 
     left: int = 1_000_000
@@ -113,16 +113,16 @@ class Mortal(Memory):
     changes: int = 0
 
     def put(self, path: str, content: bytes) -> None:
-        self._change(lambda: Memory.put(self, path, content))
+        self._change(lambda: MemoryFiles.put(self, path, content))
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
-        return bool(self._change(lambda: Memory.put_if_absent(self, path, content)))
+        return bool(self._change(lambda: MemoryFiles.put_if_absent(self, path, content)))
 
     def move(self, source: str, target: str) -> None:
-        self._change(lambda: Memory.move(self, source, target))
+        self._change(lambda: MemoryFiles.move(self, source, target))
 
     def delete(self, path: str) -> None:
-        self._change(lambda: Memory.delete(self, path))
+        self._change(lambda: MemoryFiles.delete(self, path))
 
     def _change(self, change: Any) -> Any:
         self.changes += 1
@@ -146,15 +146,15 @@ def schema_of(tables: tuple[str, ...], disposition: TWriteDisposition) -> Schema
 
 
 @dataclass
-class Place:
+class LoadScenario:
     """A sealed load and the folder it stands in."""
 
     folder: Path
     world: World
     manifest: Manifest
-    memory: Memory | None = None
+    memory: MemoryFiles | None = None
 
-    def into(self, files: Mortal | None = None) -> LoadTarget:
+    def target(self, files: CrashingFiles | None = None) -> LoadTarget:
         storage = FileStorage(str(self.folder / "packages"), files=files or self.memory or LocalFiles())
         destination = self.world.destination()
         return LoadTarget(
@@ -170,34 +170,34 @@ class Place:
 
     def load(self, **rules: Any) -> PackageReport:
         given = QUICK.model_copy(update=rules)
-        return load(self.manifest, self.into(), state=STATE, load_settings=given)
+        return load(self.manifest, self.target(), state=STATE, load_settings=given)
 
-    def mortal(self, left: int = 1_000_000, *, after: bool = False) -> Mortal:
-        return Mortal((self.memory or Memory()).files, left=left, after=after)
+    def crashing_files(self, left: int = 1_000_000, *, after: bool = False) -> CrashingFiles:
+        return CrashingFiles((self.memory or MemoryFiles()).files, left=left, after=after)
 
     def jobs(self) -> dict[str, str]:
-        board = self.into().packages.package("17.5").jobs.list_jobs()
+        board = self.target().packages.package("17.5").jobs.list_jobs()
         return {job: placed.path for job, placed in board.jobs.items()}
 
     def folders(self) -> dict[str, str]:
         return {job.split(".")[0]: path.split("/")[0] for job, path in self.jobs().items()}
 
     def commits(self) -> int:
-        return len(self.into().ledger.rows("_dlt_loads"))
+        return len(self.target().ledger.rows("_dlt_loads"))
 
 
-def sealed(
+def sealed_scenario(
     folder: Path,
     *,
     tables: tuple[str, ...] = TABLES,
     with_jobs: tuple[str, ...] = TABLES,
     disposition: TWriteDisposition = "append",
-    memory: Memory | None = None,
+    memory: MemoryFiles | None = None,
     dropped: tuple[str, ...] = (),
     truncated: tuple[str, ...] = (),
     data: DataFolder | None = None,
     **world: Any,
-) -> Place:
+) -> LoadScenario:
     folder.mkdir(parents=True, exist_ok=True)
     schema = schema_of(tables, disposition)
     entries = tuple(
@@ -227,131 +227,131 @@ def sealed(
         },
         truncated=truncated,
     )
-    place = Place(folder, World(folder, **world), manifest, memory)
-    packages = place.into().packages
+    scenario = LoadScenario(folder, World(folder, **world), manifest, memory)
+    packages = scenario.target().packages
     packages.normalized_packages.create_package("17.5", schema=schema)
     for entry in entries:
         packages.package("17.5").jobs.add(entry.job, b"{}")
     assert packages.seal(manifest)
-    return place
+    return scenario
 
 
 def test_nested_tables_are_written_before_their_root_and_the_ledger_before_the_marker(
     tmp_path: Path,
 ) -> None:
-    place = sealed(tmp_path)
+    scenario = sealed_scenario(tmp_path)
     seen: list[int] = []
-    place.world.on_complete = lambda: seen.append(place.commits())
+    scenario.world.on_complete = lambda: seen.append(scenario.commits())
 
-    report = place.load()
+    report = scenario.load()
 
-    landed = place.world.landed
+    landed = scenario.world.landed
     assert sorted(landed) == sorted(TABLES)
     assert landed.index("items") > max(landed.index("items__tags"), landed.index("items__parts"))
-    assert place.world.completed == ["17.5"]
+    assert scenario.world.completed == ["17.5"]
     assert seen == [1], "the ledger has the load when the destination is told"
     assert {table.table: table.rows for table in report.tables} == dict.fromkeys(TABLES, 3)
-    assert set(place.folders().values()) == {"completed_jobs"}
-    assert place.into().packages.package("17.5").status == "loaded"
+    assert set(scenario.folders().values()) == {"completed_jobs"}
+    assert scenario.target().packages.package("17.5").status == "loaded"
 
 
 def test_a_run_that_has_lost_its_lease_does_not_commit_the_load(tmp_path: Path) -> None:
-    place = sealed(tmp_path)
+    scenario = sealed_scenario(tmp_path)
 
     def check() -> None:
-        if len(place.world.landed) == len(TABLES):
+        if len(scenario.world.landed) == len(TABLES):
             raise LeaseLost(epoch=1, host="elsewhere")
 
-    into = replace(place.into(), assert_leased=check)
+    target = replace(scenario.target(), assert_leased=check)
     with pytest.raises(LeaseLost):
-        load(place.manifest, into, state=STATE, load_settings=QUICK)
+        load(scenario.manifest, target, state=STATE, load_settings=QUICK)
 
-    assert into.packages.slots.find_decision(1) is None
-    assert place.commits() == 0
-    assert place.load().load_id == "17.5", "the next run applies it"
+    assert target.packages.slots.find_decision(1) is None
+    assert scenario.commits() == 0
+    assert scenario.load().load_id == "17.5", "the next run applies it"
 
 
-def once_all_landed(place: Place, act: Callable[[], object]) -> LoadTarget:
+def once_all_landed(scenario: LoadScenario, act: Callable[[], object]) -> LoadTarget:
     """Where a load goes; `act` is called when all tables have their rows, before the load is decided."""
     acts = [act]
 
     def check() -> None:
-        if acts and len(place.world.landed) == len(TABLES):
+        if acts and len(scenario.world.landed) == len(TABLES):
             acts.pop()()
 
-    return replace(place.into(), assert_leased=check)
+    return replace(scenario.target(), assert_leased=check)
 
 
 def test_a_load_that_another_process_aborts_is_not_written_to_the_ledger(tmp_path: Path) -> None:
-    place = sealed(tmp_path)
-    into = once_all_landed(place, lambda: place.into().packages.abort(place.manifest))
+    scenario = sealed_scenario(tmp_path)
+    target = once_all_landed(scenario, lambda: scenario.target().packages.abort(scenario.manifest))
 
     with pytest.raises(LoadPackageAborted):
-        load(place.manifest, into, state=STATE, load_settings=QUICK)
+        load(scenario.manifest, target, state=STATE, load_settings=QUICK)
 
-    assert place.commits() == 0
+    assert scenario.commits() == 0
 
 
 def test_a_load_that_another_process_completes_is_not_reported_by_both(tmp_path: Path) -> None:
-    place = sealed(tmp_path)
-    into = once_all_landed(place, place.load)
+    scenario = sealed_scenario(tmp_path)
+    target = once_all_landed(scenario, scenario.load)
 
     with pytest.raises(LoadCompletedElsewhere):
-        load(place.manifest, into, state=STATE, load_settings=QUICK)
+        load(scenario.manifest, target, state=STATE, load_settings=QUICK)
 
-    assert place.commits() == 1
+    assert scenario.commits() == 1
 
 
 def test_missing_files_are_reported_before_any_call_of_the_destination(tmp_path: Path) -> None:
     gone = DataFolder(path="data/a", files=1, bytes=3, digest="that of a file that is gone")
-    place = sealed(tmp_path, data=gone)
+    scenario = sealed_scenario(tmp_path, data=gone)
 
     with pytest.raises(PackageDamaged, match="data/a is damaged: it has 0 data files, but 1 were"):
-        place.load()
+        scenario.load()
 
-    assert place.world.asked == []
-    for entry in place.manifest.tables:
-        place.into().packages.normalized_packages.start_job("17.5", entry.job)
-        place.into().packages.normalized_packages.complete_job("17.5", entry.job, {"applied": []})
-    place.load()
-    assert place.commits() == 1, "nobody reads the files of jobs that are completed"
+    assert scenario.world.asked == []
+    for entry in scenario.manifest.tables:
+        scenario.target().packages.normalized_packages.start_job("17.5", entry.job)
+        scenario.target().packages.normalized_packages.complete_job("17.5", entry.job, {"applied": []})
+    scenario.load()
+    assert scenario.commits() == 1, "nobody reads the files of jobs that are completed"
 
 
 def test_storage_is_created_and_tables_are_updated_before_jobs_start(tmp_path: Path) -> None:
-    place = sealed(tmp_path)
+    scenario = sealed_scenario(tmp_path)
 
-    place.load()
+    scenario.load()
 
-    assert place.world.asked[:2] == ["initialize", "update items items__tags items__parts others"]
-    applied = place.into().packages.package("17.5").applied_schema_updates()
+    assert scenario.world.asked[:2] == ["initialize", "update items items__tags items__parts others"]
+    applied = scenario.target().packages.package("17.5").applied_schema_updates()
     assert applied is not None
     assert list(applied) == ["items", "items__tags", "items__parts", "others"]
 
 
 def test_jobs_see_the_package_and_the_destination_finds_the_state_of_the_pipeline(tmp_path: Path) -> None:
-    place = sealed(tmp_path)
+    scenario = sealed_scenario(tmp_path)
 
-    place.load()
+    scenario.load()
 
-    assert place.world.states == ["a state"]
+    assert scenario.world.states == ["a state"]
 
 
 def test_nested_tables_inherit_the_disposition_of_their_root(tmp_path: Path) -> None:
-    place = sealed(tmp_path, disposition="replace")
+    scenario = sealed_scenario(tmp_path, disposition="replace")
 
-    place.load()
+    scenario.load()
 
-    assert {asked for asked in place.world.asked if asked.startswith("start")} == {
+    assert {asked for asked in scenario.world.asked if asked.startswith("start")} == {
         f"start {name} replace" for name in TABLES
     }
 
 
 def test_a_job_is_polled_until_it_ends(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["retry"], "others": ["transient"]})
+    scenario = sealed_scenario(tmp_path, script={"items": ["retry"], "others": ["transient"]})
 
-    place.load()
+    scenario.load()
 
-    looks = place.world.at_once
+    looks = scenario.world.at_once
     assert looks["looks"] == 2 * (len(TABLES) + 1), "running at the first look, at an end at the second"
     assert looks["looks after the end"] == 0
     assert looks["looks without a file"] == 0, "the file of a job exists as long as it runs"
@@ -359,62 +359,62 @@ def test_a_job_is_polled_until_it_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("says", ["transient", "unknown", "retry"])
 def test_a_transient_error_is_retried(tmp_path: Path, says: str) -> None:
-    place = sealed(tmp_path, script={"items": [says, says]})
+    scenario = sealed_scenario(tmp_path, script={"items": [says, says]})
 
-    place.load()
+    scenario.load()
 
-    assert sorted(place.world.landed) == sorted(TABLES)
-    assert place.jobs()["items.x.reference"] == "completed_jobs/items.x.2.reference"
-    package = place.into().packages.package("17.5")
+    assert sorted(scenario.world.landed) == sorted(TABLES)
+    assert scenario.jobs()["items.x.reference"] == "completed_jobs/items.x.2.reference"
+    package = scenario.target().packages.package("17.5")
     message = (package.store.read(".exceptions/items.x.1.exception") or b"").decode()
     assert message.startswith("retry: transient\n")
     assert says in message
 
 
 def test_after_five_tries_the_run_stops_and_the_next_has_five_more(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["transient"] * 9})
+    scenario = sealed_scenario(tmp_path, script={"items": ["transient"] * 9})
 
     with pytest.raises(LoadClientJobRetry) as caught:
-        place.load()
+        scenario.load()
 
     facts = vars(caught.value)
     assert (facts["job_id"], facts["retry_count"]) == ("items.x.reference", 5)
     assert isinstance(caught.value.__cause__, Exception)
-    assert place.commits() == 0
-    assert place.folders()["others"] == "completed_jobs", "what is under way is finished"
-    place.load()
-    assert sorted(place.world.landed) == sorted(TABLES)
-    assert place.commits() == 1
+    assert scenario.commits() == 0
+    assert scenario.folders()["others"] == "completed_jobs", "what is under way is finished"
+    scenario.load()
+    assert sorted(scenario.world.landed) == sorted(TABLES)
+    assert scenario.commits() == 1
 
 
 @pytest.mark.parametrize("says", ["terminal", "assertion", "failed"])
 def test_a_terminal_error_stops_the_load_and_names_the_job(tmp_path: Path, says: str) -> None:
-    place = sealed(tmp_path, script={"items__tags": [says]})
+    scenario = sealed_scenario(tmp_path, script={"items__tags": [says]})
 
     with pytest.raises(LoadClientJobFailed, match=says) as caught:
-        place.load()
+        scenario.load()
 
     assert vars(caught.value)["job_id"] == "items__tags.x.reference"
-    assert (place.commits(), place.world.completed) == (0, [])
-    assert place.jobs()["items__tags.x.reference"] == "new_jobs/items__tags.x.1.reference"
-    assert "items" not in place.world.landed
-    place.load()
-    assert sorted(place.world.landed) == sorted(TABLES)
+    assert (scenario.commits(), scenario.world.completed) == (0, [])
+    assert scenario.jobs()["items__tags.x.reference"] == "new_jobs/items__tags.x.1.reference"
+    assert "items" not in scenario.world.landed
+    scenario.load()
+    assert sorted(scenario.world.landed) == sorted(TABLES)
 
 
 def test_a_resumed_load_is_not_completed_without_its_earlier_commits(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["terminal"], "undo": []})
+    scenario = sealed_scenario(tmp_path, script={"items": ["terminal"], "undo": []})
     with pytest.raises(LoadClientJobFailed):
-        place.load()
-    place.world.rolled_back |= {"items__tags"}
+        scenario.load()
+    scenario.world.rolled_back |= {"items__tags"}
 
     with pytest.raises(CommitRolledBack):
-        place.load()
+        scenario.load()
 
-    assert (place.commits(), place.into().packages.slots.find_decision(1)) == (0, None)
-    place.world.rolled_back.clear()
-    place.load()
-    assert place.commits() == 1
+    assert (scenario.commits(), scenario.target().packages.slots.find_decision(1)) == (0, None)
+    scenario.world.rolled_back.clear()
+    scenario.load()
+    assert scenario.commits() == 1
 
 
 HEARD = threading.Semaphore(0)
@@ -447,7 +447,7 @@ def test_an_interrupted_load_waits_for_its_jobs_and_records_their_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str
 ) -> None:
     tables = ("a", "b", "c", "d")
-    place = sealed(tmp_path, tables=tables, with_jobs=tables, script={"b": [says]})
+    scenario = sealed_scenario(tmp_path, tables=tables, with_jobs=tables, script={"b": [says]})
     both, look = threading.Barrier(2), ScriptedJob.state
 
     def state(self: ScriptedJob) -> Any:
@@ -463,19 +463,19 @@ def test_an_interrupted_load_waits_for_its_jobs_and_records_their_ends(
     monkeypatch.setattr(ScriptedJob, "state", state)
 
     with pytest.raises(KeyboardInterrupt):
-        place.load(workers=2)
+        scenario.load(workers=2)
 
     begun = "completed_jobs" if says == "well" else "new_jobs"
-    assert place.folders() == {"a": "completed_jobs", "b": begun, "c": "new_jobs", "d": "new_jobs"}
-    assert place.commits() == 0
+    assert scenario.folders() == {"a": "completed_jobs", "b": begun, "c": "new_jobs", "d": "new_jobs"}
+    assert scenario.commits() == 0
     monkeypatch.setattr(ScriptedJob, "state", look)
-    place.load()
-    assert sorted(place.world.landed) == sorted(tables)
+    scenario.load()
+    assert sorted(scenario.world.landed) == sorted(tables)
 
 
 @pytest.mark.usefixtures("_hears_interrupts")
 def test_a_second_interrupt_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = sealed(tmp_path, tables=("a",), with_jobs=("a",))
+    scenario = sealed_scenario(tmp_path, tables=("a",), with_jobs=("a",))
     release, look = threading.Event(), ScriptedJob.state
 
     def state(self: ScriptedJob) -> Any:
@@ -488,21 +488,21 @@ def test_a_second_interrupt_does_not_wait(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(ScriptedJob, "state", state)
 
     with pytest.raises(KeyboardInterrupt):
-        place.load(workers=1)
+        scenario.load(workers=1)
 
     assert not release.is_set()
-    assert place.folders() == {"a": "started_jobs"}
+    assert scenario.folders() == {"a": "started_jobs"}
     release.set()
 
 
 def test_the_error_has_all_jobs_that_failed_concurrently(tmp_path: Path) -> None:
     tables = ("items", "others", "parts")
-    place = sealed(
+    scenario = sealed_scenario(
         tmp_path, tables=tables, with_jobs=tables, script={"items": ["failed"], "others": ["failed"]}
     )
 
     with pytest.raises(LoadClientJobFailed) as caught:
-        place.load(workers=3)
+        scenario.load(workers=3)
 
     facts = vars(caught.value)
     assert facts["failed_jobs"] == {
@@ -518,13 +518,13 @@ def test_the_error_has_all_jobs_that_failed_concurrently(tmp_path: Path) -> None
 @pytest.mark.parametrize("undo", [True, False])
 def test_a_chain_with_a_failed_job_can_be_left_out(tmp_path: Path, undo: bool) -> None:
     script: dict[str, list[str]] = {"items": ["terminal"], **({"undo": []} if undo else {})}
-    place = sealed(tmp_path, script=script)
+    scenario = sealed_scenario(tmp_path, script=script)
 
-    report = place.load(raise_on_failed_jobs=False)
+    report = scenario.load(raise_on_failed_jobs=False)
 
     assert [table.table for table in report.tables] == ["others"]
-    assert place.commits() == 1
-    assert place.folders() == {
+    assert scenario.commits() == 1
+    assert scenario.folders() == {
         "items": "failed_jobs",
         "items__tags": "failed_jobs",
         "items__parts": "failed_jobs",
@@ -532,87 +532,87 @@ def test_a_chain_with_a_failed_job_can_be_left_out(tmp_path: Path, undo: bool) -
     }
     messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
     assert messages["items"] == "items: terminal"
-    assert sorted(place.world.undone) == (["items__parts", "items__tags"] if undo else [])
+    assert sorted(scenario.world.undone) == (["items__parts", "items__tags"] if undo else [])
     assert ("were rolled back" if undo else "cannot undo") in messages["items__tags"]
 
 
 def test_the_changes_of_a_failed_job_are_undone(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["partly"], "undo": []})
+    scenario = sealed_scenario(tmp_path, script={"items": ["partly"], "undo": []})
 
-    report = place.load(raise_on_failed_jobs=False)
+    report = scenario.load(raise_on_failed_jobs=False)
 
-    assert set(place.world.undone) == {"items__gone", "items__parts", "items__tags"}
+    assert set(scenario.world.undone) == {"items__gone", "items__parts", "items__tags"}
     messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
     assert messages["items"] == "items says partly (and its rows were rolled back)"
 
 
 def test_a_partly_applied_job_fails_only_after_its_undo(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["partly", "partly"], "undo": ["unknown"]})
+    scenario = sealed_scenario(tmp_path, script={"items": ["partly", "partly"], "undo": ["unknown"]})
 
     with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
-        place.load(raise_on_failed_jobs=False)
+        scenario.load(raise_on_failed_jobs=False)
 
-    assert place.folders()["items"] == "started_jobs"
-    place.load(raise_on_failed_jobs=False)
-    assert "items__gone" in place.world.undone
-    assert place.folders()["items"] == "failed_jobs"
+    assert scenario.folders()["items"] == "started_jobs"
+    scenario.load(raise_on_failed_jobs=False)
+    assert "items__gone" in scenario.world.undone
+    assert scenario.folders()["items"] == "failed_jobs"
 
 
 def test_a_transient_undo_error_is_retried_by_the_next_run(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["unknown"]})
+    scenario = sealed_scenario(tmp_path, script={"items": ["terminal"], "undo": ["unknown"]})
 
     with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
-        place.load(raise_on_failed_jobs=False)
-    assert place.commits() == 0
-    place.load(raise_on_failed_jobs=False)
+        scenario.load(raise_on_failed_jobs=False)
+    assert scenario.commits() == 0
+    scenario.load(raise_on_failed_jobs=False)
 
-    assert set(place.world.undone) == {"items__parts", "items__tags"}
-    assert place.commits() == 1
+    assert set(scenario.world.undone) == {"items__parts", "items__tags"}
+    assert scenario.commits() == 1
 
 
 @pytest.mark.parametrize("says", [[], ["unknown"]], ids=["at once", "the second time"])
 def test_unrecorded_commits_of_a_chain_that_is_left_out_are_undone(tmp_path: Path, says: list[str]) -> None:
-    place = sealed(tmp_path, script={"undo": says})
-    storage = place.into().packages.normalized_packages
+    scenario = sealed_scenario(tmp_path, script={"undo": says})
+    storage = scenario.target().packages.normalized_packages
     for table in ("items__tags", "items__parts"):
         storage.start_job("17.5", f"{table}.x.0.reference")
     storage.fail_job("17.5", "items__tags.x.0.reference", "a row is refused")
-    place.world.landed.append("items__parts")
+    scenario.world.landed.append("items__parts")
 
     if says:
         with pytest.raises(LoadClientJobRetry, match="cannot be undone"):
-            place.load(raise_on_failed_jobs=False)
-        assert place.commits() == 0
-    report = place.load(raise_on_failed_jobs=False)
+            scenario.load(raise_on_failed_jobs=False)
+        assert scenario.commits() == 0
+    report = scenario.load(raise_on_failed_jobs=False)
 
-    assert place.world.undone == ["items__parts"]
-    assert set(place.folders().values()) == {"failed_jobs", "completed_jobs"}
+    assert scenario.world.undone == ["items__parts"]
+    assert set(scenario.folders().values()) == {"failed_jobs", "completed_jobs"}
     messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
     assert "were rolled back" in messages["items__parts"]
     assert "was not run" in messages["items"]
 
 
 def test_a_terminal_undo_error_does_not_block_the_pipeline(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["terminal"], "undo": ["terminal", "terminal"]})
+    scenario = sealed_scenario(tmp_path, script={"items": ["terminal"], "undo": ["terminal", "terminal"]})
 
-    report = place.load(raise_on_failed_jobs=False)
+    report = scenario.load(raise_on_failed_jobs=False)
 
     messages = {job.job_id.split(".")[0]: job.failed_message for job in report.failed_jobs}
     assert "its rows remain in their table: items__tags cannot be undone" in messages["items__tags"]
-    assert place.commits() == 1
+    assert scenario.commits() == 1
 
 
 def test_a_chain_whose_nested_table_fails_is_left_out_before_its_root_starts(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items__tags": ["terminal"]})
+    scenario = sealed_scenario(tmp_path, script={"items__tags": ["terminal"]})
 
-    place.load(raise_on_failed_jobs=False)
+    scenario.load(raise_on_failed_jobs=False)
 
-    assert "items" not in place.world.landed
-    assert place.folders()["items"] == "failed_jobs"
+    assert "items" not in scenario.world.landed
+    assert scenario.folders()["items"] == "failed_jobs"
 
 
 def test_staged_rows_go_to_a_dataset_that_is_truncated_once(tmp_path: Path) -> None:
-    place = sealed(
+    scenario = sealed_scenario(
         tmp_path,
         disposition="replace",
         with_jobs=("items", "others"),
@@ -621,11 +621,11 @@ def test_staged_rows_go_to_a_dataset_that_is_truncated_once(tmp_path: Path) -> N
     )
 
     with pytest.raises(LoadClientJobRetry):
-        place.load()
-    place.load()
+        scenario.load()
+    scenario.load()
 
-    assert place.world.staging == {"items", "others"}
-    prepared = [asked for asked in place.world.asked if not asked.startswith("staging: start")]
+    assert scenario.world.staging == {"items", "others"}
+    prepared = [asked for asked in scenario.world.asked if not asked.startswith("staging: start")]
     assert prepared[:5] == [
         "initialize",
         "update items items__tags items__parts others",
@@ -633,11 +633,11 @@ def test_staged_rows_go_to_a_dataset_that_is_truncated_once(tmp_path: Path) -> N
         "staging: update items items__tags items__parts others",
         "staging: truncate items items__tags items__parts others",
     ]
-    assert sum("truncate" in asked for asked in place.world.asked) == 1, "not again when it is resumed"
+    assert sum("truncate" in asked for asked in scenario.world.asked) == 1, "not again when it is resumed"
 
 
 def test_follow_up_jobs_run_later_in_the_final_dataset(tmp_path: Path) -> None:
-    place = sealed(
+    scenario = sealed_scenario(
         tmp_path,
         disposition="replace",
         staged=("replace",),
@@ -645,130 +645,130 @@ def test_follow_up_jobs_run_later_in_the_final_dataset(tmp_path: Path) -> None:
         following_chains={"items"},
     )
 
-    report = place.load()
+    report = scenario.load()
 
-    landed = place.world.landed
+    landed = scenario.world.landed
     assert len(landed) == len(TABLES) + 2
     followers = [name for name in landed if name.endswith(".sql")]
     assert landed.index(followers[0]) < landed.index("items"), "a root waits for what follows its children"
     assert landed.index(followers[1]) > landed.index("items")
-    assert "follow items items__tags items__parts" in place.world.asked
-    assert place.world.staging == set(TABLES), "jobs that follow others work on both datasets"
-    assert set(place.folders().values()) == {"completed_jobs"}
+    assert "follow items items__tags items__parts" in scenario.world.asked
+    assert scenario.world.staging == set(TABLES), "jobs that follow others work on both datasets"
+    assert set(scenario.folders().values()) == {"completed_jobs"}
     assert {table.table for table in report.tables} == set(TABLES)
 
 
 def test_a_job_is_not_repeated_when_its_follow_up_jobs_cannot_be_created(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"items": ["broken"]}, following_jobs={"items"})
+    scenario = sealed_scenario(tmp_path, script={"items": ["broken"]}, following_jobs={"items"})
 
     with pytest.raises(FollowupJobCreationFailedException, match="no space left"):
-        place.load()
-    assert place.folders()["items"] == "started_jobs"
-    place.load()
+        scenario.load()
+    assert scenario.folders()["items"] == "started_jobs"
+    scenario.load()
 
-    assert place.world.asked.count("start items append") == 2, "the job and the one that follows it"
-    assert place.world.asked.count("restore items") == 1
-    assert place.world.landed.count("items") == 1
+    assert scenario.world.asked.count("start items append") == 2, "the job and the one that follows it"
+    assert scenario.world.asked.count("restore items") == 1
+    assert scenario.world.landed.count("items") == 1
 
 
 def test_follow_up_jobs_that_cannot_be_created_are_created_by_the_next_run(tmp_path: Path) -> None:
-    place = sealed(tmp_path, script={"follow items": ["broken"]}, following_chains={"items"})
+    scenario = sealed_scenario(tmp_path, script={"follow items": ["broken"]}, following_chains={"items"})
 
     with pytest.raises(TableChainFollowupJobCreationFailedException, match="no space left"):
-        place.load()
-    assert place.commits() == 0
-    place.load()
+        scenario.load()
+    assert scenario.commits() == 0
+    scenario.load()
 
-    assert sum(name.endswith(".sql") for name in place.world.landed) == 1
+    assert sum(name.endswith(".sql") for name in scenario.world.landed) == 1
 
 
 @pytest.mark.parametrize(("strategy", "most"), [("sequential", 1), ("parallel", 4)])
 def test_concurrent_jobs_are_limited_by_the_destination(tmp_path: Path, strategy: str, most: int) -> None:
-    place = sealed(tmp_path, capabilities={"loader_parallelism_strategy": strategy})
+    scenario = sealed_scenario(tmp_path, capabilities={"loader_parallelism_strategy": strategy})
 
-    place.load(poll_pause=0.5)
+    scenario.load(poll_pause=0.5)
 
-    assert 1 <= place.world.at_once["most"] <= most
-    assert (place.world.at_once["most"] == 1) == (strategy == "sequential")
+    assert 1 <= scenario.world.at_once["most"] <= most
+    assert (scenario.world.at_once["most"] == 1) == (strategy == "sequential")
 
 
 def test_a_destination_may_allow_fewer_jobs_than_the_settings(tmp_path: Path) -> None:
-    place = sealed(tmp_path, capabilities={"max_parallel_load_jobs": 1})
+    scenario = sealed_scenario(tmp_path, capabilities={"max_parallel_load_jobs": 1})
 
-    place.load(poll_pause=0.02)
+    scenario.load(poll_pause=0.02)
 
-    assert place.world.at_once["most"] == 1
+    assert scenario.world.at_once["most"] == 1
 
 
 def test_a_too_long_name_is_refused_before_any_job(tmp_path: Path) -> None:
-    place = sealed(tmp_path, capabilities={"max_identifier_length": 8})
+    scenario = sealed_scenario(tmp_path, capabilities={"max_identifier_length": 8})
 
     with pytest.raises(IdentifierTooLongException, match="items__tags"):
-        place.load()
+        scenario.load()
 
-    assert place.world.landed == []
+    assert scenario.world.landed == []
 
 
 def test_data_of_interrupted_attempts_is_deleted(tmp_path: Path) -> None:
-    place = sealed(
+    scenario = sealed_scenario(
         tmp_path, data=DataFolder(path="data/normalized/second/00000"), script={"others": ["terminal"]}
     )
-    package = place.into().packages.package("17.5")
+    package = scenario.target().packages.package("17.5")
     package.jobs.add("items.older.0.reference", b"{}")
     kept = ["data/extracted/00000/rows", "data/normalized/second/00000/rows", "data/sets/items/x/rows"]
     for name in (*kept, "data/normalized/first/00000/rows", "data/normalized/third/00001/rows"):
         package.store.put(name, b"rows")
 
     with pytest.raises(LoadClientJobFailed):
-        place.load()
+        scenario.load()
 
     assert package.store.tree("data") == kept
-    assert "items.older.reference" not in place.jobs()
-    place.load()
-    assert "items.older.reference" not in place.world.jobs, "and none of them was run"
-    assert set(place.folders().values()) == {"completed_jobs"}
+    assert "items.older.reference" not in scenario.jobs()
+    scenario.load()
+    assert "items.older.reference" not in scenario.world.jobs, "and none of them was run"
+    assert set(scenario.folders().values()) == {"completed_jobs"}
 
 
 def test_a_missing_job_file_is_reported(tmp_path: Path) -> None:
-    place = sealed(tmp_path)
-    place.into().packages.package("17.5").store.delete("new_jobs/others.x.0.reference")
+    scenario = sealed_scenario(tmp_path)
+    scenario.target().packages.package("17.5").store.delete("new_jobs/others.x.0.reference")
 
     with pytest.raises(PackageDamaged, match=r"others\.x\.reference"):
-        place.load()
+        scenario.load()
 
 
 def test_a_load_in_the_ledger_is_only_finished(tmp_path: Path) -> None:
-    place = sealed(tmp_path)
-    place.load()
+    scenario = sealed_scenario(tmp_path)
+    scenario.load()
     (tmp_path / "packages" / "packages" / "17.5" / "package_completed.json").unlink()
-    place.world.asked.clear()
+    scenario.world.asked.clear()
 
-    finish_committed_load(place.manifest, place.into(), state=STATE)
+    finish_committed_load(scenario.manifest, scenario.target(), state=STATE)
 
-    assert place.world.asked == []
-    assert place.world.completed == ["17.5", "17.5"], "marking twice does no harm"
-    assert place.into().packages.package("17.5").status == "loaded"
+    assert scenario.world.asked == []
+    assert scenario.world.completed == ["17.5", "17.5"], "marking twice does no harm"
+    assert scenario.target().packages.package("17.5").status == "loaded"
 
 
-def check_whole(place: Place) -> None:
+def check_whole(scenario: LoadScenario) -> None:
     """Everything is there once, whatever happened on the way."""
-    landed = place.world.landed
+    landed = scenario.world.landed
     tables = [name for name in landed if not name.endswith(".sql")]
     assert sorted(tables) == sorted(TABLES)
     assert len([name for name in landed if name.endswith(".sql")]) == 2
     assert landed.index("items") > max(landed.index("items__tags"), landed.index("items__parts"))
-    assert place.commits() == 1
-    assert set(place.world.completed) == {"17.5"}
-    assert sum("truncate" in asked for asked in place.world.asked) >= 1
-    assert place.world.staging == set(TABLES)
-    assert place.into().packages.package("17.5").status == "loaded"
-    assert not [path for path in place.jobs().values() if not path.startswith("completed_jobs/")]
+    assert scenario.commits() == 1
+    assert set(scenario.world.completed) == {"17.5"}
+    assert sum("truncate" in asked for asked in scenario.world.asked) >= 1
+    assert scenario.world.staging == set(TABLES)
+    assert scenario.target().packages.package("17.5").status == "loaded"
+    assert not [path for path in scenario.jobs().values() if not path.startswith("completed_jobs/")]
 
 
-def followed(folder: Path) -> Place:
-    return sealed(
+def followed(folder: Path) -> LoadScenario:
+    return sealed_scenario(
         folder,
-        memory=Memory(),
+        memory=MemoryFiles(),
         disposition="replace",
         staged=("replace",),
         following_jobs={"items__tags"},
@@ -776,31 +776,33 @@ def followed(folder: Path) -> Place:
     )
 
 
-def die_and_go_on(place: Place, deaths: list[tuple[int, bool]], rules: LoaderConfiguration = QUICK) -> None:
+def die_and_go_on(
+    scenario: LoadScenario, deaths: list[tuple[int, bool]], rules: LoaderConfiguration = QUICK
+) -> None:
     for left, after in deaths:
         with suppress(Crash):
-            into = place.into(place.mortal(left, after=after))
-            if into.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
-                load(place.manifest, into, state=STATE, load_settings=rules)
-    into = place.into()
-    if into.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
-        load(place.manifest, into, state=STATE, load_settings=rules)
+            target = scenario.target(scenario.crashing_files(left, after=after))
+            if target.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
+                load(scenario.manifest, target, state=STATE, load_settings=rules)
+    target = scenario.target()
+    if target.ledger.find_commit(schema_name="shop", load_id="17.5") is None:
+        load(scenario.manifest, target, state=STATE, load_settings=rules)
     else:
-        finish_committed_load(place.manifest, into, state=STATE)
+        finish_committed_load(scenario.manifest, target, state=STATE)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_after_a_crash_at_any_write_the_next_process_completes_the_load(tmp_path: Path, after: bool) -> None:
-    place = followed(tmp_path / "whole")
-    files = place.mortal()
-    load(place.manifest, place.into(files), state=STATE, load_settings=QUICK)
-    check_whole(place)
+    scenario = followed(tmp_path / "whole")
+    files = scenario.crashing_files()
+    load(scenario.manifest, scenario.target(files), state=STATE, load_settings=QUICK)
+    check_whole(scenario)
     assert files.changes > 30
 
     for left in range(1, files.changes + 1):
-        place = followed(tmp_path / f"{left}")
-        die_and_go_on(place, [(left, after)])
-        check_whole(place)
+        scenario = followed(tmp_path / f"{left}")
+        die_and_go_on(scenario, [(left, after)])
+        check_whole(scenario)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -810,20 +812,20 @@ def test_a_chain_is_complete_or_left_out_wherever_the_process_dies(tmp_path: Pat
     while True:
         left += 1
         script = {"items": ["terminal"], "undo": list[str]()}
-        place = sealed(tmp_path / f"{left}", memory=Memory(), script=script)
-        files = place.mortal(left, after=after)
+        scenario = sealed_scenario(tmp_path / f"{left}", memory=MemoryFiles(), script=script)
+        files = scenario.crashing_files(left, after=after)
         with suppress(Crash):
-            load(place.manifest, place.into(files), state=STATE, load_settings=rules)
+            load(scenario.manifest, scenario.target(files), state=STATE, load_settings=rules)
         if files.changes < left:
             break
-        die_and_go_on(place, [], rules)
+        die_and_go_on(scenario, [], rules)
 
-        ends = {table: place.folders()[table] for table in TABLES if table != "others"}
+        ends = {table: scenario.folders()[table] for table in TABLES if table != "others"}
         assert len(set(ends.values())) == 1, f"{left}: {ends}"
         is_left_out = "failed_jobs" in ends.values()
-        taken_back = set(place.world.undone)
-        assert taken_back == (set(place.world.landed) - {"others"} if is_left_out else set())
-        assert place.commits() == 1
+        taken_back = set(scenario.world.undone)
+        assert taken_back == (set(scenario.world.landed) - {"others"} if is_left_out else set())
+        assert scenario.commits() == 1
     assert left > 25
 
 
@@ -831,8 +833,8 @@ def test_a_chain_is_complete_or_left_out_wherever_the_process_dies(tmp_path: Pat
 def test_a_load_is_completed_after_any_number_of_crashes(
     deaths: list[tuple[int, bool]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    place = followed(tmp_path_factory.mktemp("load"))
+    scenario = followed(tmp_path_factory.mktemp("load"))
 
-    die_and_go_on(place, deaths)
+    die_and_go_on(scenario, deaths)
 
-    check_whole(place)
+    check_whole(scenario)

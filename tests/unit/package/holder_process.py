@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from tests.unit.package.world import manifest_of
+from tests.unit.package.package_model import manifest_of
 
 from penstock.errors import LeaseLost
 from penstock.package import Packages

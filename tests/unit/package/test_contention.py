@@ -1,4 +1,4 @@
-"""Several processes at once; `contend.py` is what they do."""
+"""Several processes at once; `contention_process.py` is what they do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ PROCESSES = [2, 4] if "PENSTOCK_TEST_ROUNDS" in os.environ else [4]
 
 
 def contend(kind: str, processes: int, rounds: int) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "tests.unit.package.contend", kind, str(processes), str(rounds)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.unit.package.contention_process",
+        kind,
+        str(processes),
+        str(rounds),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told: list[dict[str, Any]] = json.loads(done.stdout)["told"]

@@ -1,4 +1,4 @@
-"""Real processes, really killed. `kills.py` does the work: it forks, which a process of tests must not."""
+"""Real processes that are killed, by `kill_process.py`, since a test process must not fork."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOVES = (
 
 
 def run_kills(*arguments: str) -> str:
-    command = [sys.executable, "-m", "tests.unit.package.kills", *arguments]
+    command = [sys.executable, "-m", "tests.unit.package.kill_process", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()[-1]

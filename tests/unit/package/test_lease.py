@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.unit.package.holder_process import S3_OPTIONS
-from tests.unit.package.world import manifest_of
+from tests.unit.package.package_model import manifest_of
 
 from penstock.errors import LeaseLost, PipelineLocked, StorageNotReachable
 from penstock.package import FileStorage, Packages

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.package.world import manifest_of
+from tests.unit.package.package_model import manifest_of
 
 from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
 from penstock.package import Packages, Retention, file_ledger, load_index

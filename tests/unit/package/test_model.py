@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from tests.unit.package.crashes import Disk, Objects, Place
-from tests.unit.package.machine import PackageMachine
+from tests.unit.package.crash_points import Disk, ObjectStore, StorageFactory
+from tests.unit.package.package_machine import PackageMachine
 
 if TYPE_CHECKING:
     import pytest
@@ -21,7 +21,7 @@ MEMORY = Path("/dev/shm")
 
 
 def run(
-    where: Place, *, sequences: int, steps: int = 30, machine: type[PackageMachine] = PackageMachine
+    where: StorageFactory, *, sequences: int, steps: int = 30, machine: type[PackageMachine] = PackageMachine
 ) -> Counter[str]:
     class Machine(machine):  # type: ignore[valid-type, misc]
         place = where
@@ -62,7 +62,7 @@ def test_packages_on_a_disk_follow_the_model_wherever_a_process_stops(
 def test_packages_in_an_object_store_follow_the_model_wherever_a_process_stops(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    tally = run(Objects(), sequences=SEQUENCES)
+    tally = run(ObjectStore(), sequences=SEQUENCES)
 
     assert tally["stops"] > SEQUENCES / 2
     with capsys.disabled():

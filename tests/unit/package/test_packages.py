@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.package.world import manifest_of
+from tests.unit.package.package_model import manifest_of
 
 from penstock.errors import LoadIsDecided, LoadPackageAborted, PackageDamaged, StorageNotReachable
 from penstock.package import FileStorage, Packages, Retention

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import IO, TYPE_CHECKING
 
 import pytest
-from tests.unit.package.world import manifest_of
+from tests.unit.package.package_model import manifest_of
 
 from penstock.package import DataFolder, FileStorage, JobFile, Packages, ParsedLoadJobFileName, Projection
 from penstock.package.local_files import LocalFiles

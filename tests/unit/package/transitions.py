@@ -1,4 +1,4 @@
-"""Every public call that changes a package, with what must be there before it, for `kills.py`."""
+"""Every public call that changes a package, with what must be there before it, for `kill_process.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tests.unit.package.world import manifest_of
+from tests.unit.package.package_model import manifest_of
 
 from penstock.package import FileStorage, Packages, PackageStorage, Retention
 from penstock.package.lease import LeaseTimes, acquire_lease, hold_lease

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.flow.crashes.steps import Steps, recording_steps
-from tests.unit.load.scripted import World
+from tests.unit.load.scripted_destination import World
 from tests.unit.load.test_run import schema_of
 from tests.unit.pipeline.fake_session import fake_session
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.step_failures import step_raises
-from tests.unit.load.scripted import ScriptedClient, World
+from tests.unit.load.scripted_destination import ScriptedClient, World
 from tests.unit.pipeline.fake_session import fake_session
 
 import penstock

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.load.scripted import World
+from tests.unit.load.scripted_destination import World
 from tests.unit.pipeline.fake_session import fake_session
 
 import penstock

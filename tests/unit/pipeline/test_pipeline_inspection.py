@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.load.test_run import sealed
+from tests.unit.load.test_run import sealed_scenario
 
 import penstock
 from penstock.errors import (
@@ -62,11 +62,11 @@ def test_extracted_packages_are_listed_and_change_the_state(tmp_path: Path, at_l
 
 @pytest.mark.parametrize("raises", [True, False], ids=["that stops the run", "that is left out"])
 def test_failed_jobs_are_listed_with_their_messages(tmp_path: Path, raises: bool) -> None:
-    place = sealed(tmp_path, script={"others": ["failed"]})
+    place = sealed_scenario(tmp_path, script={"others": ["failed"]})
     with suppress(LoadClientJobFailed):
         place.load(raise_on_failed_jobs=raises)
 
-    (job,) = PackageListing((place.into().packages,)).failed_jobs("17.5")
+    (job,) = PackageListing((place.target().packages,)).failed_jobs("17.5")
 
     assert job.job_file_info.table_name == "others"
     assert (job.failed_message or "").endswith("others says failed")

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.load.scripted import World
+from tests.unit.load.scripted_destination import World
 from tests.unit.pipeline.fake_session import fake_session
 from tests.unit.pipeline.stored_dataset import at_lake, store_load
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.unit.load.scripted import World
+from tests.unit.load.scripted_destination import World
 
 from penstock.config import Settings
 from penstock.destinations import delta

@@ -31,7 +31,7 @@ def _crash() -> None:
     raise Crash
 
 
-class Points:
+class CrashPoints:
     """Counts durable operations; at one of them it stops, and nothing durable happens after that."""
 
     def __init__(self, *, stop: Callable[[], None] = _crash) -> None:
@@ -58,13 +58,13 @@ class Points:
         self.seen.append(what)
 
 
-class Place(Protocol):
+class StorageFactory(Protocol):
     """A kind of storage."""
 
     def new_root(self) -> str:
         """An address that nobody has used."""
 
-    def storage(self, root: str, points: Points) -> FileStorage:
+    def storage(self, root: str, points: CrashPoints) -> FileStorage:
         """The storage at an address, with its stops."""
 
     def clean(self, root: str) -> None:
@@ -75,7 +75,7 @@ class Place(Protocol):
 
 _CHANGES = frozenset(("os.link", "os.rename", "os.remove", "os.mkdir", "os.rmdir"))
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_watching: list[tuple[str, Points]] = []
+_watching: list[tuple[str, CrashPoints]] = []
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -103,7 +103,7 @@ class Disk:
     def new_root(self) -> str:
         return str(self._folder / uuid.uuid4().hex[:12])
 
-    def storage(self, root: str, points: Points) -> FileStorage:
+    def storage(self, root: str, points: CrashPoints) -> FileStorage:
         _watching[:] = [(root, points)]
         return FileStorage(f"{root}/store")
 
@@ -115,10 +115,10 @@ class Disk:
 # --- in an object store
 
 
-class StoppingSystem:
+class CrashingFileSystem:
     """A file system of fsspec with a stop before and after each request that changes something."""
 
-    def __init__(self, system: Any, points: Points) -> None:
+    def __init__(self, system: Any, points: CrashPoints) -> None:
         self._system, self._points = system, points
 
     def __getattr__(self, name: str) -> Any:
@@ -152,7 +152,7 @@ class StoppingSystem:
             self._system.rm(path, recursive=True)  # it has real folders, which nobody would see in a store
 
 
-class Objects:
+class ObjectStore:
     """An object store, by default one in memory that moves by copy and delete as the real ones do."""
 
     def __init__(self, prefix: str = "memory://penstock", **options: Any) -> None:
@@ -161,9 +161,9 @@ class Objects:
     def new_root(self) -> str:
         return f"{self._prefix}/{uuid.uuid4().hex[:12]}"
 
-    def storage(self, root: str, points: Points) -> FileStorage:
+    def storage(self, root: str, points: CrashPoints) -> FileStorage:
         system = FileStorage(root, **self._options).file_system
-        return FileStorage(root, files=ObjectFiles(StoppingSystem(system, points)), **self._options)
+        return FileStorage(root, files=ObjectFiles(CrashingFileSystem(system, points)), **self._options)
 
     def clean(self, root: str) -> None:
         FileStorage(root, **self._options).delete("")

@@ -1,4 +1,4 @@
-"""Any order of public calls on packages, stopped anywhere, against the model in `world.py`."""
+"""Any order of public calls on packages, stopped anywhere, against the model in `package_model.py`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from tests.unit.package.crashes import Crash, Place, Points
-from tests.unit.package.world import (
+from tests.unit.package.crash_points import Crash, CrashPoints, StorageFactory
+from tests.unit.package.package_model import (
     FINISHED,
     JOB_FOLDERS,
     PENDING,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable
 
-    from tests.unit.package.world import OnePackage
+    from tests.unit.package.package_model import OnePackage
 
     from penstock.errors import PenstockError
     from penstock.package import TLoadPackageStatus
@@ -60,13 +60,13 @@ job_names = st.builds(
 class PackageMachine(RuleBasedStateMachine):
     """Subclasses say where. Every call may be stopped; then a new process looks, and may make it again."""
 
-    place: Place
+    place: StorageFactory
     tally: Counter[str]
     """What was tried: sequences, steps, and stops by the name of the rule."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.points = Points()
+        self.points = CrashPoints()
         self.root = self.place.new_root()
         self.world = World()
         self.doomed: frozenset[str] = frozenset()

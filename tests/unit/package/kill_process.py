@@ -1,7 +1,7 @@
-"""Kills a process at every durable operation of every public call, and lets a new process look and go on.
+"""Kills a process at every durable operation of every public call, and continues with a new process.
 
-`python -m tests.unit.package.kills disk`, or `s3` with the addresses of `make up`. A child is forked for
-each kill, so that nothing needs to be imported again.
+`python -m tests.unit.package.kill_process disk`, or `s3` with the addresses of `make up`. A child is forked
+for each kill, so that nothing needs to be imported again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import fsspec
-from tests.unit.package.crashes import Disk, Objects, Place, Points
+from tests.unit.package.crash_points import CrashPoints, Disk, ObjectStore, StorageFactory
+from tests.unit.package.package_model import FINISHED, observed
 from tests.unit.package.transitions import SOON, TRANSITIONS, Transition, there
-from tests.unit.package.world import FINISHED, observed
 
 from penstock.errors import LoadPackageAlreadyCompleted
 from penstock.package import Packages, ParsedLoadJobFileName, TLoadPackageStatus
@@ -64,7 +64,7 @@ def facts(packages: Packages) -> Facts:
     return found
 
 
-def in_child(work: Callable[[], Any]) -> Any:
+def run_in_child(work: Callable[[], Any]) -> Any:
     """What a process of its own gives; None when it was killed."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -93,39 +93,39 @@ def kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Trial:
+class KillTrial:
     """One transition at one place."""
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: StorageFactory, name: str) -> None:
         self._place, self._name = place, name
         self._transition: Transition = TRANSITIONS[name]
 
     def run(self) -> int:
         """Kill at every point; gives the number of points."""
-        told: tuple[Facts, Facts, Facts, int] = in_child(self._without_kill)
+        told: tuple[Facts, Facts, Facts, int] = run_in_child(self._without_kill)
         before, after, tidied, points = told
-        roots = in_child(lambda: [self._prepared() for _ in range(points + 1)])
+        roots = run_in_child(lambda: [self._prepared() for _ in range(points + 1)])
         for at, root in enumerate(roots):
-            assert in_child(partial(self._act, root, at)) is None, f"{self._name}: no point {at}"
-        in_child(partial(self._check_all, roots, (before, after), tidied))
+            assert run_in_child(partial(self._act, root, at)) is None, f"{self._name}: no point {at}"
+        run_in_child(partial(self._check_all, roots, (before, after), tidied))
         return points + 1
 
     def _check_all(self, roots: list[str], ends: tuple[Facts, Facts], tidied: Facts) -> None:
         for at, root in enumerate(roots):
             self._check(root, at, ends, tidied)
 
-    def _open(self, root: str, points: Points) -> Packages:
+    def _open(self, root: str, points: CrashPoints) -> Packages:
         return Packages(self._place.storage(root, points))
 
     def _prepared(self) -> str:
         root = self._place.new_root()
-        self._transition.prepare(self._open(root, Points()))
+        self._transition.prepare(self._open(root, CrashPoints()))
         return root
 
     def _without_kill(self) -> tuple[Facts, Facts, Facts, int]:
-        root = in_child(self._prepared)
-        before = facts(self._open(root, Points()))
-        points = Points()
+        root = run_in_child(self._prepared)
+        before = facts(self._open(root, CrashPoints()))
+        points = CrashPoints()
         packages = self._open(root, points)
         points.arm(None)
         self._transition.act(packages)
@@ -137,7 +137,7 @@ class Trial:
         return before, after, tidied, len(points.seen)
 
     def _act(self, root: str, at: int) -> None:
-        points = Points(stop=kill)
+        points = CrashPoints(stop=kill)
         packages = self._open(root, points)
         points.arm(at)
         self._transition.act(packages)
@@ -145,7 +145,7 @@ class Trial:
 
     def _check(self, root: str, at: int, ends: tuple[Facts, Facts], tidied: Facts) -> None:
         where = f"{self._name}, killed at {at}"
-        packages = self._open(root, Points())
+        packages = self._open(root, CrashPoints())
         seen = facts(packages)
         for key in seen.keys() | ends[0].keys() | ends[1].keys():
             now, values = seen.get(key), [end.get(key) for end in ends]
@@ -179,21 +179,21 @@ def main(kind: str, *names: str) -> None:
     """Try all transitions, or those that are named, and print what was done."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
-        place: Place = Disk(Path(folder)) if kind == "disk" else s3()
+        place: StorageFactory = Disk(Path(folder)) if kind == "disk" else s3()
         total = 0
         for name in names or TRANSITIONS:
-            points = Trial(place, name).run()
+            points = KillTrial(place, name).run()
             total += points
             print(f"{name:<32} {points:>3} kills", flush=True)  # noqa: T201
     seconds = time.monotonic() - began
     print(f"{len(names or TRANSITIONS)} transitions, {total} kills, {seconds:.1f} s")  # noqa: T201
 
 
-def s3() -> Objects:
+def s3() -> ObjectStore:
     """The gateway of `make up`."""
     fsspec.get_filesystem_class("s3")  # imported before the first fork
     env = os.environ
-    return Objects(
+    return ObjectStore(
         f"s3://{env['PENSTOCK_TEST_S3_BUCKET']}/kills",
         key=env["PENSTOCK_TEST_S3_KEY"],
         secret=env["PENSTOCK_TEST_S3_SECRET"],

@@ -1,6 +1,6 @@
 """Real processes that want the same thing at the same time: the lease, a sequence slot, a decision.
 
-`python -m tests.unit.package.contend <disk|s3> <processes> <rounds>` prints what came of it.
+`python -m tests.unit.package.contention_process <disk|s3> <processes> <rounds>` prints what came of it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.package.crashes import Disk, Place, Points
-from tests.unit.package.kills import s3
-from tests.unit.package.world import manifest_of
+from tests.unit.package.crash_points import CrashPoints, Disk, StorageFactory
+from tests.unit.package.kill_process import s3
+from tests.unit.package.package_model import manifest_of
 
 from penstock.errors import LoadIsDecided, LoadPackageAborted, PipelineLocked
 from penstock.package import Packages
@@ -89,8 +89,8 @@ def seal(packages: Packages, barrier: Barrier, me: int, rounds: int) -> dict[str
     return {"won": won, "committed": committed, "aborted": aborted}
 
 
-def work(place: Place, root: str, folder: Path, me: int, rounds: int, together: Together) -> None:
-    packages = Packages(place.storage(root, Points()))
+def work(place: StorageFactory, root: str, folder: Path, me: int, rounds: int, together: Together) -> None:
+    packages = Packages(place.storage(root, CrashPoints()))
     barrier, is_contended = together
     barrier.wait()
     told = hold(packages, folder, rounds, is_contended) | seal(packages, barrier, me, rounds)
@@ -102,7 +102,7 @@ def main(kind: str, processes: str, rounds: str) -> None:
     began, count = time.monotonic(), int(processes)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
-        place: Place = Disk(folder) if kind == "disk" else s3()
+        place: StorageFactory = Disk(folder) if kind == "disk" else s3()
         root, together = place.new_root(), (FORK.Barrier(count, timeout=120), FORK.Event())
         workers = [
             FORK.Process(target=work, args=(place, root, folder, me, int(rounds), together))
