@@ -59,7 +59,7 @@ def test_a_sequence_that_another_load_has_used_is_refused(store: FileStorage) ->
     with pytest.raises(DestinationAhead):
         log.find_mark(replace(mark(1), load_id="another"))
     assert log.find_mark(mark(3)) is None
-    assert [found.version for load in (1, 2) if (found := log.find_mark(mark(load)))] == [1, 2]
+    assert [entry.version for load in (1, 2) if (entry := log.find_mark(mark(load)))] == [1, 2]
 
 
 @pytest.fixture
@@ -105,9 +105,9 @@ def test_a_load_is_found_behind_loads_of_other_pipelines_with_few_reads(
     for number in range(60):
         add(log, mark(number, "other"), f"b{number}")
 
-    found = log.find_mark(mark(1))
-    assert found is not None
-    assert found.version == 1
+    entry = log.find_mark(mark(1))
+    assert entry is not None
+    assert entry.version == 1
     assert log.find_mark(mark(2)) is None
     assert log.find_load("other7").files == {"b7": CSV}  # type: ignore[union-attr]
     assert log.find_load("none") is None

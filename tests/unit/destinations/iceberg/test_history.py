@@ -1,4 +1,4 @@
-"""What is decided by the snapshots of a table, whose ids say nothing about their order."""
+"""The history of an Iceberg table, whose snapshot ids have no order."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def mark(sequence: int = 2, pipeline: str = "shop") -> LoadMark:
 
 
 def history_of(*chain: tuple[int, dict[str, str]], main: int | None = None, **refs: int) -> SnapshotHistory:
-    """Snapshots, each on top of the commit before; `main` is the last of them unless another is named."""
-    found: dict[int, IcebergSnapshot] = {}
+    """Return a chain of snapshots; `main` is the last of them by default."""
+    snapshots: dict[int, IcebergSnapshot] = {}
     parent = None
     for version, summary in chain:
-        found[version] = IcebergSnapshot(id=version, parent=parent, operation="append", summary=summary)
+        snapshots[version] = IcebergSnapshot(id=version, parent=parent, operation="append", summary=summary)
         parent = version
     names = dict(refs)
-    if main != 0 and found:
-        names[MAIN] = main or next(reversed(found))
-    return SnapshotHistory(snapshots=found, refs=names)
+    if main != 0 and snapshots:
+        names[MAIN] = main or next(reversed(snapshots))
+    return SnapshotHistory(snapshots=snapshots, refs=names)
 
 
 def test_the_order_of_snapshots_is_that_of_parents_and_not_of_ids() -> None:
@@ -153,7 +153,7 @@ def test_copied_rows_are_not_counted(operation: str, summary: dict[str, str], ro
 
 
 def cut(load: dict[str, str], *, parent: int | None = 2, **refs: int) -> SnapshotHistory:
-    """Readers see 9, and what came before it was expired; a branch of the load has kept 3 and 2."""
+    """Return a history with `main` at 9 and expired ancestors; a branch of the load retains 3 and 2."""
     snapshots = [
         IcebergSnapshot(id=9, parent=8, operation="append"),
         IcebergSnapshot(id=3, parent=parent, operation="append", summary=load),
@@ -213,7 +213,7 @@ def test_the_snapshot_of_an_undo_names_the_load() -> None:
 
 
 def renewed() -> SnapshotHistory:
-    """A table with a load, in whose place another load has put a table of another shape."""
+    """Return the history of a table with one load, recreated by another."""
     return SnapshotHistory(
         snapshots={
             9: IcebergSnapshot(id=9, parent=None, operation="append", summary=load_properties(mark(1))),

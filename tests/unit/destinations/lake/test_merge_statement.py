@@ -93,8 +93,8 @@ def test_missing_columns_are_added_by_the_same_commit() -> None:
 
 
 def test_a_nested_table_without_rows_is_only_deleted_from() -> None:
-    found = {table.name: table for table in (root_table(), nested_table("items__tags"))}
-    plan = plan_chain("items", found, with_rows=("items",))
+    schema = {table.name: table for table in (root_table(), nested_table("items__tags"))}
+    plan = plan_chain("items", schema, with_rows=("items",))
     assert plan.hints is not None
 
     merge = MergeStatement(
@@ -147,14 +147,14 @@ def test_bounds_hold_for_every_key_and_stay_short(keys: list[str]) -> None:
     query = KeyRangeQuery(column="key", sql_type="STRING", is_partition=True)
     ordered = sorted(keys, key=str.encode)
 
-    found = query.to_range(ordered[0], ordered[-1], ordered)
+    key_range = query.to_range(ordered[0], ordered[-1], ordered)
 
-    low, high = found.low, found.high
+    low, high = key_range.low, key_range.high
     assert low is not None
     assert all(low.encode() <= key.encode() for key in keys)
     assert high is None or all(key.encode() <= high.encode() for key in keys)
-    assert found.values is None or set(keys) == set(found.values)
-    assert len(found.sql("t") or "") < 6 * 1_000
+    assert key_range.values is None or set(keys) == set(key_range.values)
+    assert len(key_range.sql("t") or "") < 6 * 1_000
 
 
 def test_two_keys_are_alternatives_and_an_unbounded_one_allows_any_row() -> None:
@@ -169,8 +169,8 @@ def test_two_keys_are_alternatives_and_an_unbounded_one_allows_any_row() -> None
 
 
 def test_a_nested_row_older_than_the_root_key_is_matched_by_its_parent_key() -> None:
-    found = {table.name: table for table in (root_table(), nested_table("items__tags"))}
-    plan = plan_chain("items", found, with_rows=("items",))
+    schema = {table.name: table for table in (root_table(), nested_table("items__tags"))}
+    plan = plan_chain("items", schema, with_rows=("items",))
     assert plan.hints is not None
 
     def on(*columns: str) -> str:
@@ -190,9 +190,9 @@ def test_a_nested_row_older_than_the_root_key_is_matched_by_its_parent_key() -> 
 def test_only_key_columns_prune_files() -> None:
     root = root_table(primary_key=("id", "deleted"), merge_key=("day",), hints={"day": {"partition": True}})
 
-    found = key_range_queries(root, merge_hints(root).key_sets)
+    queries = key_range_queries(root, merge_hints(root).key_sets)
 
-    assert [(query.column, query.is_partition, len(query.aggregates())) for query in found] == [
+    assert [(query.column, query.is_partition, len(query.aggregates())) for query in queries] == [
         ("id", False, 2),
         ("day", True, 3),
     ]
