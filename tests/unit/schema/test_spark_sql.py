@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from penstock.schema.spark_sql import literal, quote_name
 
-# Text that has a meaning somewhere between Python and Spark, in pieces that can be joined.
-TRICKS = (
+# Texts with a special meaning in Python, SQL or Spark; tests join several of them.
+SPECIAL_TEXTS = (
     *("'", '"', "`", "\\", "\\\\", "''", "``", "\\'", "\\n", "\\u0041", "\\U0001F600", "\\101", "\\%", "\\_"),
     *(
         "${",
@@ -30,12 +30,12 @@ TRICKS = (
     *("--", "/*", "*/", ";", "\n", "\r\n", "\t", "\u2028", "\x85", "\ufeff", "😀", "é", "%", "_", ":p", "?"),
     *("' OR '1'='1", "'; DROP TABLE t; --", "x'41'", "r'", "SELECT 1", ".", "[0]", '["a"]', "$.a", "*", " "),
 )
-texts = st.lists(st.sampled_from(TRICKS) | st.text(st.characters(codec="utf-8"), max_size=3), max_size=8).map(
-    "".join
-)
+texts = st.lists(
+    st.sampled_from(SPECIAL_TEXTS) | st.text(st.characters(codec="utf-8"), max_size=3), max_size=8
+).map("".join)
 
 _SUBSTITUTED = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
-"""What Spark takes for a variable."""
+"""A variable, as Spark substitutes it in SQL."""
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 _IDENTIFIER = re.compile(r"`(?:[^`]|``)*`")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL)
@@ -43,7 +43,7 @@ _LETTERS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", 
 
 
 def read_back(text: str) -> str:
-    """The value of a literal by the rules of Spark's parser."""
+    """Return the value of a literal by the rules of Spark's parser."""
 
     def character(escape: re.Match[str]) -> str:
         four, eight, octal, letter = escape.groups()
