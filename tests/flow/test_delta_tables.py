@@ -183,7 +183,7 @@ def test_failed_maintenance_is_reported_and_does_not_fail_the_run(
         upkeep.run(["none"], "1.0", spark=lake.own)
 
     output = [record.getMessage().split(":")[0] for record in caplog.records]
-    assert output == ["OPTIMIZE of none was left", "VACUUM of none was left"]
+    assert output == ["OPTIMIZE of none failed", "VACUUM of none failed"]
 
 
 def test_tables_are_read_in_a_session_without_their_catalog(

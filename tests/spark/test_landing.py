@@ -159,7 +159,7 @@ def test_the_error_names_a_folder_that_the_session_cannot_write_to(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(StorageNotShared, match="not by the session of the DataFrame"):
+    with pytest.raises(StorageNotShared, match="not to the session of the DataFrame"):
         write_frame(spark.range(3), str(tmp_path / "file" / "out"))
 
 
