@@ -84,13 +84,15 @@ class _SecretRegistry:
                 self._forms |= new
 
     def find_in(self, content: bytes) -> list[str]:
-        there = {form for form in self._forms if form.encode("utf-8", "replace") in content}
-        return sorted({form for one in there for form in _forms(one)}, key=len, reverse=True)
+        known_forms = {form for form in self._forms if form.encode("utf-8", "replace") in content}
+        return sorted(
+            {form for known_form in known_forms for form in _forms(known_form)}, key=len, reverse=True
+        )
 
     def mask(self, text: str) -> str:
         # Searching a substring is much faster than a pattern, and most texts contain no secret.
-        while there := sorted((form for form in self._forms if form in text), key=len, reverse=True):
-            clean = re.sub("|".join(map(_as_pattern, there)), MASK, text)
+        while known_forms := sorted((form for form in self._forms if form in text), key=len, reverse=True):
+            clean = re.sub("|".join(map(_as_pattern, known_forms)), MASK, text)
             if clean == text:
                 break
             text = clean
@@ -187,9 +189,9 @@ class RedactingFilter(logging.Filter):
             message = f"{record.msg} {record.args}"
         record.msg, record.args = redact(message), None
         if record.exc_info and record.exc_info[1] is not None:
-            said = "".join(traceback.format_exception(record.exc_info[1])).rstrip("\n")
-            record.exc_text = redact(said)
-            if record.exc_text != said:
+            traceback_text = "".join(traceback.format_exception(record.exc_info[1])).rstrip("\n")
+            record.exc_text = redact(traceback_text)
+            if record.exc_text != traceback_text:
                 record.exc_info = None
         if record.stack_info:
             record.stack_info = redact(record.stack_info)
@@ -198,18 +200,22 @@ class RedactingFilter(logging.Filter):
 
 def logger(name: str) -> logging.Logger:
     """Return the logger of this name, with a `RedactingFilter`."""
-    found = logging.getLogger(name)
-    if not any(isinstance(one, RedactingFilter) for one in found.filters):
-        found.addFilter(RedactingFilter())
-    return found
+    named_logger = logging.getLogger(name)
+    if not any(isinstance(log_filter, RedactingFilter) for log_filter in named_logger.filters):
+        named_logger.addFilter(RedactingFilter())
+    return named_logger
 
 
 def _forms(secret: str) -> set[str]:
     """Return the forms of a secret in texts: itself, URL-quoted, escaped by `repr` and JSON, its lines."""
     lines = [line for line in secret.splitlines() if len(line) >= MIN_LONG_LINE]
     plain = [secret, secret.strip(), *lines]
-    forms = {form for one in plain for form in (one, quote(one, safe=""), quote(one), quote_plus(one))}
-    forms |= {repr(one)[1:-1] for one in plain} | {_json_escaped(one) for one in plain}
+    forms = {
+        form
+        for variant in plain
+        for form in (variant, quote(variant, safe=""), quote(variant), quote_plus(variant))
+    }
+    forms |= {repr(variant)[1:-1] for variant in plain} | {_json_escaped(variant) for variant in plain}
     return {form for form in forms if len(form) >= MIN_SECRET_LENGTH and form.strip("* ")} - COMMON_PASSWORDS
 
 
@@ -218,9 +224,9 @@ def _json_escaped(text: str) -> str:
 
 
 def _as_pattern(form: str) -> str:
-    whole = re.escape(form)
+    pattern = re.escape(form)
     alone = len(form) < 2 * MIN_SECRET_LENGTH or (form.isalpha() and len(form) < MIN_LONG_WORD)
-    return rf"(?<!\w){whole}(?!\w)" if alone else whole
+    return rf"(?<!\w){pattern}(?!\w)" if alone else pattern
 
 
 def mask_user(match: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""Settings: read once at the door and passed on as values.
+"""Settings: read once at the start of a call and passed on as values.
 
-Input:   environment variables, `secrets.toml`, `config.toml`, and what providers of others say.
-Output:  `Settings`, a value that answers lookups; specs and arguments filled from it; texts without secrets.
+Input:   environment variables, `secrets.toml`, `config.toml`, and other providers.
+Output:  `Settings` for lookups; specs and arguments filled from it; texts without secrets.
 Imports: errors.
 """
 

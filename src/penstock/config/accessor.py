@@ -30,9 +30,9 @@ class _Accessor:
     value: Any
 
     def __getitem__(self, path: str) -> Any:
-        filled = self._resolve(path, None, required=True)
-        raise_missing(f"penstock.{self._kind}", filled.resolutions)
-        return next(iter(filled.values.values()))
+        resolved = self._resolve(path, None, required=True)
+        raise_missing(f"penstock.{self._kind}", resolved.resolutions)
+        return next(iter(resolved.values.values()))
 
     def get(self, path: str, expected_type: Any = None) -> Any:
         """Return the setting at `path` as a value of the type, or None if it is not set.
@@ -68,21 +68,24 @@ class _Accessor:
     def _resolve(self, path: str, expected_type: Any, *, required: bool) -> ResolvedFields:
         *above, key = path.split(".")
         hint = Any if expected_type is None else expected_type
-        one = SpecField(
+        spec_field = SpecField(
             name=key,
             hint=Annotated[hint, SecretMark()] if self._kind == "secrets" else hint,
             required=required,
         )
         providers = [
-            one for one in read_settings().providers if one.supports_secrets or self._kind == "config"
+            provider
+            for provider in read_settings().providers
+            if provider.supports_secrets or self._kind == "config"
         ]
-        question = LookupContext(providers=providers, sections=Sections(prefix=tuple(above)))
-        filled = resolve_fields([one], question, {})
-        values = filled.values
+        context = LookupContext(providers=providers, sections=Sections(prefix=tuple(above)))
+        resolved = resolve_fields([spec_field], context, {})
+        values = resolved.values
         if expected_type is None and values:
             values = {key: infer_value(values[key])}
         return ResolvedFields(
-            values=values, resolutions=tuple(replace(one, field=path) for one in filled.resolutions)
+            values=values,
+            resolutions=tuple(replace(resolution, field=path) for resolution in resolved.resolutions),
         )
 
 

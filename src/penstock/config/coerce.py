@@ -31,11 +31,11 @@ def coerce_value(value: Any, hint: Any) -> Any:
     try:
         return adapter.validate_python(plain)
     except ValidationError as error:
-        said = validation_message(error)
+        message = validation_message(error)
     if isinstance(plain, str) and plain.lstrip()[:1] in ("[", "{"):
         with suppress(ValidationError):
             return adapter.validate_json(plain)
-    raise ValueError(said)
+    raise ValueError(message)
 
 
 def infer_value(value: Any) -> Any:
@@ -60,11 +60,11 @@ def infer_value(value: Any) -> Any:
 
 def validation_message(error: ValidationError) -> str:
     """Return the message of pydantic without the value."""
-    said = [
-        f"{'.'.join(map(str, one['loc']))}: {one['msg']}" if one["loc"] else one["msg"]
-        for one in error.errors(include_url=False, include_context=False, include_input=False)
+    messages = [
+        f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" if detail["loc"] else detail["msg"]
+        for detail in error.errors(include_url=False, include_context=False, include_input=False)
     ]
-    return "; ".join(said)
+    return "; ".join(messages)
 
 
 def _as_text(value: Any) -> Any:

@@ -61,9 +61,9 @@ class Explanation:
     values: tuple[ExplainedValue, ...]
 
     def __getitem__(self, name: str) -> ExplainedValue:
-        for one in self.values:
-            if one.field == name:
-                return one
+        for value in self.values:
+            if value.field == name:
+                return value
         raise KeyError(name)
 
     def __str__(self) -> str:
@@ -95,40 +95,48 @@ def explain(
         config.toml: sources.pages
         config.toml: pages (set, but an earlier place wins)
     """
-    question = LookupContext(
+    context = LookupContext(
         providers=(settings or read_settings()).providers,
         pipeline_name=pipeline_name or scope().pipeline_name,
         sections=Sections(requested=sections or scope().sections),
     )
     if isinstance(what, str):
         *above, key = what.split(".")
-        asked = replace(question, sections=Sections(requested=(*sections, *above)))
-        one = SpecField(name=key, hint=Any, required=True)
-        return Explanation(values=(_explain_lookup(key, asked.lookup(one), asked, one),))
+        path_context = replace(context, sections=Sections(requested=(*sections, *above)))
+        spec_field = SpecField(name=key, hint=Any, required=True)
+        return Explanation(
+            values=(_explain_lookup(key, path_context.lookup(spec_field), path_context, spec_field),)
+        )
     if isinstance(what, type) and issubclass(what, BaseConfiguration):
-        inside = replace(question, sections=spec_sections(what, question.sections.requested))
-        return Explanation(values=tuple(_explain_spec("", what, inside)))
-    taken = get_fun_spec(what) or function_spec(what)
-    return Explanation(values=tuple(_explain_fields("", taken.fields, question, {}, None)))
+        spec_context = replace(context, sections=spec_sections(what, context.sections.requested))
+        return Explanation(values=tuple(_explain_spec("", what, spec_context)))
+    function = get_fun_spec(what) or function_spec(what)
+    return Explanation(values=tuple(_explain_fields("", function.fields, context, {}, None)))
 
 
 def _explain_spec(
     prefix: str, spec: type[BaseConfiguration], context: LookupContext
 ) -> Iterator[ExplainedValue]:
-    whole = context.single_value_lookup(spec)
+    native_lookup = context.single_value_lookup(spec)
     native: Mapping[str, Any] = {}
-    place: ConfigLocation | None = None
-    if whole is not None:
-        search = whole.find([one for one in context.providers if one.supports_secrets or not whole.secret])
-        found = _explain_lookup(prefix or whole.key, whole, context, None)
-        place = search.location
-        if place is not None:
+    location: ConfigLocation | None = None
+    if native_lookup is not None:
+        search = native_lookup.find(
+            [
+                provider
+                for provider in context.providers
+                if provider.supports_secrets or not native_lookup.secret
+            ]
+        )
+        explained = _explain_lookup(prefix or native_lookup.key, native_lookup, context, None)
+        location = search.location
+        if location is not None:
             try:
                 native = parse_native(spec, search.value)
             except ValueError:
-                found = replace(found, origin=f"not a value for {spec.__name__}")
-        yield found
-    yield from _explain_fields(f"{prefix}." if prefix else "", spec_fields(spec), context, native, place)
+                explained = replace(explained, origin=f"not a value for {spec.__name__}")
+        yield explained
+    yield from _explain_fields(f"{prefix}." if prefix else "", spec_fields(spec), context, native, location)
 
 
 def _explain_fields(
@@ -138,17 +146,17 @@ def _explain_fields(
     native: Mapping[str, Any],
     location: ConfigLocation | None,
 ) -> Iterator[ExplainedValue]:
-    for one in fields:
-        name = f"{prefix}{one.name}"
-        if one.name in native:
-            shown = MASK if one.secret else redact(repr(native[one.name]))
-            yield ExplainedValue(field=name, origin="place", text=shown, location=location)
-        elif one.specs:
-            for spec in one.specs:
-                inside = replace(context, sections=context.sections.nested(one.name))
-                yield from _explain_spec(name, spec, inside)
-        elif one.is_looked_up:
-            yield _explain_lookup(name, context.lookup(one), context, one)
+    for spec_field in fields:
+        name = f"{prefix}{spec_field.name}"
+        if spec_field.name in native:
+            text = MASK if spec_field.secret else redact(repr(native[spec_field.name]))
+            yield ExplainedValue(field=name, origin="place", text=text, location=location)
+        elif spec_field.specs:
+            for spec in spec_field.specs:
+                spec_context = replace(context, sections=context.sections.nested(spec_field.name))
+                yield from _explain_spec(name, spec, spec_context)
+        elif spec_field.is_looked_up:
+            yield _explain_lookup(name, context.lookup(spec_field), context, spec_field)
 
 
 def _explain_lookup(
@@ -156,7 +164,7 @@ def _explain_lookup(
 ) -> ExplainedValue:
     seen = tuple(lookup.iter_locations(context.providers))
     winner = next((each for each in seen if _has_value(each, lookup)), None)
-    looks = tuple(
+    locations = tuple(
         ExplainedLocation(
             location=each.location,
             has_value=_has_value(each, lookup),
@@ -167,16 +175,16 @@ def _explain_lookup(
     )
     if winner is not None:
         hidden = lookup.is_secret_at(winner.location, context.providers)
-        shown = MASK if hidden else redact(repr(winner.value))
+        text = MASK if hidden else redact(repr(winner.value))
         return ExplainedValue(
-            field=name, origin="place", text=shown, location=winner.location, locations=looks
+            field=name, origin="place", text=text, location=winner.location, locations=locations
         )
     if spec_field is None:
-        return ExplainedValue(field=name, origin="not given as one value", locations=looks)
+        return ExplainedValue(field=name, origin="not given as one value", locations=locations)
     if spec_field.required:
-        return ExplainedValue(field=name, origin="missing", locations=looks)
-    shown = MASK if spec_field.secret and spec_field.default is not None else redact(repr(spec_field.default))
-    return ExplainedValue(field=name, origin="default", text=shown, locations=looks)
+        return ExplainedValue(field=name, origin="missing", locations=locations)
+    text = MASK if spec_field.secret and spec_field.default is not None else redact(repr(spec_field.default))
+    return ExplainedValue(field=name, origin="default", text=text, locations=locations)
 
 
 def _has_value(location_value: LocationValue, lookup: Lookup) -> bool:

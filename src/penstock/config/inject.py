@@ -67,28 +67,31 @@ def with_config(
     """
     if function is None:
         return functools.partial(with_config, spec=spec, sections=sections, include_defaults=include_defaults)
-    taken = function_spec(function, spec=spec, include_defaults=include_defaults)
+    spec_of_function = function_spec(function, spec=spec, include_defaults=include_defaults)
     signature = inspect.signature(function)
-    where = (sections,) if isinstance(sections, str) else sections
+    own_sections = (sections,) if isinstance(sections, str) else sections
 
     @functools.wraps(function)
-    def filled(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind_partial(*args, **kwargs)
-        found = resolve_arguments(
-            taken, bound.arguments, settings=read_settings(), sections=where or scope().sections
+        resolved = resolve_arguments(
+            spec_of_function,
+            bound.arguments,
+            settings=read_settings(),
+            sections=own_sections or scope().sections,
         )
-        every = {**bound.arguments, **found}
-        bound.arguments = {name: every[name] for name in signature.parameters if name in every}
+        merged = {**bound.arguments, **resolved}
+        bound.arguments = {name: merged[name] for name in signature.parameters if name in merged}
         return function(*bound.args, **bound.kwargs)
 
-    setattr(filled, FUNCTION_SPEC_ATTRIBUTE, taken)
-    return filled
+    setattr(wrapper, FUNCTION_SPEC_ATTRIBUTE, spec_of_function)
+    return wrapper
 
 
 def get_fun_spec(function: Callable[..., Any]) -> FunctionSpec | None:
     """Return the spec of a function that `with_config` decorated; None for other functions."""
-    found = getattr(function, FUNCTION_SPEC_ATTRIBUTE, None)
-    return found if isinstance(found, FunctionSpec) else None
+    spec = getattr(function, FUNCTION_SPEC_ATTRIBUTE, None)
+    return spec if isinstance(spec, FunctionSpec) else None
 
 
 def resolve_arguments(
@@ -104,32 +107,40 @@ def resolve_arguments(
     Passed values are unchanged, except that credentials given as text or object become the annotated type.
     Without `pipeline_name`, the pipeline of the scope is used.
     """
-    said = {name: value for name, value in arguments.items() if not isinstance(value, ConfigValue)}
-    _reject_none(spec, said)
-    for one in spec.fields:
+    passed = {name: value for name, value in arguments.items() if not isinstance(value, ConfigValue)}
+    _reject_none(spec, passed)
+    for spec_field in spec.fields:
         # A passed secret is a secret too and must be masked in errors and logs.
-        value = said.get(one.name)
-        if one.secret and isinstance(value, str):
+        value = passed.get(spec_field.name)
+        if spec_field.secret and isinstance(value, str):
             remember_secret(value)
     fields = [
-        one for one in spec.fields if one.name not in said or (one.specs and said[one.name] is not None)
+        spec_field
+        for spec_field in spec.fields
+        if spec_field.name not in passed or (spec_field.specs and passed[spec_field.name] is not None)
     ]
-    question = LookupContext(
+    context = LookupContext(
         providers=settings.providers,
         pipeline_name=pipeline_name or scope().pipeline_name,
         sections=Sections(requested=sections),
     )
-    filled = resolve_fields(fields, question, said)
-    raise_missing(f"{spec.name}()", filled.resolutions)
-    nothing = {one.name: None for one in fields if one.name in spec.marked}
-    own = {one.name: one.default for one in fields if one.name not in spec.marked}
-    return {**nothing, **own, **filled.values}
+    resolved = resolve_fields(fields, context, passed)
+    raise_missing(f"{spec.name}()", resolved.resolutions)
+    markers = {spec_field.name: None for spec_field in fields if spec_field.name in spec.marked}
+    defaults = {
+        spec_field.name: spec_field.default for spec_field in fields if spec_field.name not in spec.marked
+    }
+    return {**markers, **defaults, **resolved.values}
 
 
 def _reject_none(spec: FunctionSpec, arguments: Mapping[str, Any]) -> None:
     none = [
-        one for one in spec.fields if one.required and one.name in arguments and arguments[one.name] is None
+        spec_field
+        for spec_field in spec.fields
+        if spec_field.required and spec_field.name in arguments and arguments[spec_field.name] is None
     ]
     if none:
-        place = (str(ConfigLocation(provider=CALL, key="None")),)
-        raise ConfigFieldMissing(spec=f"{spec.name}()", fields={one.name: place for one in none})
+        location = (str(ConfigLocation(provider=CALL, key="None")),)
+        raise ConfigFieldMissing(
+            spec=f"{spec.name}()", fields={spec_field.name: location for spec_field in none}
+        )

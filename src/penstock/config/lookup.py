@@ -67,14 +67,14 @@ class Sections:
         <BLANKLINE>
         """
         full = (*self.requested, *self.added)
-        ways = [full[:length] for length in range(len(full), -1, -1)]
+        candidates = [full[:length] for length in range(len(full), -1, -1)]
         match self.requested:
             case ("sources", _, name, *_):
-                ways.insert(2, ("sources", name, *self.added))
+                candidates.insert(2, ("sources", name, *self.added))
             case _:
                 pass
-        for way in dict.fromkeys(ways):
-            yield (*self.prefix, *way, *self.suffix)
+        for candidate in dict.fromkeys(candidates):
+            yield (*self.prefix, *candidate, *self.suffix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,42 +109,46 @@ class Lookup:
         """
         for first in (self.pipeline_name, None) if self.pipeline_name else (None,):
             for provider in providers:
-                for way in self.sections.candidates() if provider.supports_sections else [()]:
-                    value, full = query_provider(provider, self.key, self.hint, first, *way)
-                    found = value is not None and (self.accepts_tables or not isinstance(value, Mapping))
-                    place = ConfigLocation(provider=provider.name, key=full)
+                for candidate in self.sections.candidates() if provider.supports_sections else [()]:
+                    value, full = query_provider(provider, self.key, self.hint, first, *candidate)
+                    is_value = value is not None and (self.accepts_tables or not isinstance(value, Mapping))
+                    location = ConfigLocation(provider=provider.name, key=full)
                     if provider.supports_secrets or not self.secret:
-                        yield LocationValue(location=place, value=_copy_value(value) if found else None)
-                    elif found and not (self.is_single_value and isinstance(value, Mapping)):
-                        yield LocationValue(location=place, misplaced=True)
+                        yield LocationValue(location=location, value=_copy_value(value) if is_value else None)
+                    elif is_value and not (self.is_single_value and isinstance(value, Mapping)):
+                        yield LocationValue(location=location, misplaced=True)
 
     def find(self, providers: Sequence[ConfigProvider]) -> LookupResult:
         """Return the value at the first place that has one."""
         tried: list[ConfigLocation] = []
-        for seen in self.iter_locations(providers):
-            if seen.misplaced:
-                raise ValueNotSecret(field=self.key, place=str(seen.location))
-            tried.append(seen.location)
-            if self.is_single_value and isinstance(seen.value, Mapping):
+        for candidate in self.iter_locations(providers):
+            if candidate.misplaced:
+                raise ValueNotSecret(field=self.key, place=str(candidate.location))
+            tried.append(candidate.location)
+            if self.is_single_value and isinstance(candidate.value, Mapping):
                 break
-            if seen.value is not None:
-                self._record(seen, providers)
-                return LookupResult(tried_locations=tuple(tried), location=seen.location, value=seen.value)
+            if candidate.value is not None:
+                self._record(candidate, providers)
+                return LookupResult(
+                    tried_locations=tuple(tried), location=candidate.location, value=candidate.value
+                )
         return LookupResult(tried_locations=tuple(tried))
 
     def is_secret_at(self, location: ConfigLocation, providers: Sequence[ConfigProvider]) -> bool:
         """Return whether a value found there is secret by its type, its name or its provider."""
         vaults = {
-            one.name for one in providers if one.supports_secrets and not isinstance(one, EnvironmentProvider)
+            provider.name
+            for provider in providers
+            if provider.supports_secrets and not isinstance(provider, EnvironmentProvider)
         }
         return self.secret or is_secret_name(self.key) or location.provider in vaults
 
     def _record(self, location_value: LocationValue, providers: Sequence[ConfigProvider]) -> None:
         """Record the setting in the scope's record, unless it is secret or from a provider of secrets."""
-        resolved, place = scope().resolved, location_value.location
-        if resolved is None or is_secret_name(place.key) or self.is_secret_at(place, providers):
+        resolved, location = scope().resolved, location_value.location
+        if resolved is None or is_secret_name(location.key) or self.is_secret_at(location, providers):
             return
-        resolved.record(place.provider, place.key, location_value.value)
+        resolved.record(location.provider, location.key, location_value.value)
 
 
 def _copy_value(value: Any) -> Any:

@@ -104,12 +104,12 @@ class DocumentProvider(ConfigProvider):
     ) -> tuple[Any | None, str]:
         """Return the value at the path, whatever its type."""
         path = [part for part in (pipeline_name, *sections, key) if part]
-        found: Any = self.tree
+        value: Any = self.tree
         for part in path:
-            if not isinstance(found, Mapping) or part not in found:
+            if not isinstance(value, Mapping) or part not in value:
                 return None, ".".join(path)
-            found = found[part]
-        return found, ".".join(path)
+            value = value[part]
+        return value, ".".join(path)
 
 
 class CustomLoaderDocProvider(ConfigProvider):

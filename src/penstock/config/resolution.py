@@ -90,7 +90,7 @@ class ResolvedFields:
     @property
     def is_complete(self) -> bool:
         """Whether all required fields have values."""
-        return all(answer.origin != "missing" for answer in self.resolutions)
+        return all(resolution.origin != "missing" for resolution in self.resolutions)
 
 
 def resolve_spec(
@@ -107,18 +107,25 @@ def resolve_spec(
     that are not found.
     """
     lookup = context.single_value_lookup(spec) if _is_empty(explicit) else None
-    search = LookupResult() if lookup is None else lookup.find(context.providers)
-    native, where = (explicit, location) if search.location is None else (search.value, search.location)
-    own = {name: getattr(defaults, name) for name in defaults.model_fields_set} if defaults else {}
-    fields = (replace(one, required=one.required and own.get(one.name) is None) for one in spec_fields(spec))
-    filled = resolve_fields(fields, context, _native_fields(spec, native, where), location=where)
-    answers = filled.resolutions
-    if search.tried_locations and not filled.is_complete:
-        answers = (
-            FieldResolution(field="", origin="missing", tried_locations=search.tried_locations, secret=True),
-            *answers,
+    result = LookupResult() if lookup is None else lookup.find(context.providers)
+    native, value_location = (
+        (explicit, location) if result.location is None else (result.value, result.location)
+    )
+    default_values = {name: getattr(defaults, name) for name in defaults.model_fields_set} if defaults else {}
+    fields = (
+        replace(spec_field, required=spec_field.required and default_values.get(spec_field.name) is None)
+        for spec_field in spec_fields(spec)
+    )
+    resolved = resolve_fields(
+        fields, context, _native_fields(spec, native, value_location), location=value_location
+    )
+    resolutions = resolved.resolutions
+    if result.tried_locations and not resolved.is_complete:
+        resolutions = (
+            FieldResolution(field="", origin="missing", tried_locations=result.tried_locations, secret=True),
+            *resolutions,
         )
-    return ResolvedFields(values={**own, **filled.values}, resolutions=answers)
+    return ResolvedFields(values={**default_values, **resolved.values}, resolutions=resolutions)
 
 
 def resolve_fields(
@@ -130,20 +137,20 @@ def resolve_fields(
 ) -> ResolvedFields:
     """Resolve the fields of a spec; `location` is the place of the explicit values, None for the call."""
     values: dict[str, Any] = {}
-    answers: list[FieldResolution] = []
-    for one in fields:
-        fill = _resolve_nested if one.specs else _resolve_value
-        filled = fill(one, context, explicit.get(one.name), location)
-        values |= filled.values
-        answers += filled.resolutions
-    return ResolvedFields(values=values, resolutions=tuple(answers))
+    resolutions: list[FieldResolution] = []
+    for spec_field in fields:
+        resolve = _resolve_nested if spec_field.specs else _resolve_value
+        resolved = resolve(spec_field, context, explicit.get(spec_field.name), location)
+        values |= resolved.values
+        resolutions += resolved.resolutions
+    return ResolvedFields(values=values, resolutions=tuple(resolutions))
 
 
 def build_spec(spec: type[Spec], values: Mapping[str, Any]) -> Spec:
     """Create and validate the instance with these values."""
     optional = {name: None for name, info in spec.model_fields.items() if info.is_required()}
     try:
-        made = spec.model_validate({**optional, **values})
+        instance = spec.model_validate({**optional, **values})
     except ValidationError as error:
         raise ConfigValueCannotBeCoerced(
             field="all of it",
@@ -151,8 +158,8 @@ def build_spec(spec: type[Spec], values: Mapping[str, Any]) -> Spec:
             place="all places",
             reason=redact(validation_message(error)),
         ) from None
-    made.on_resolved()
-    return made
+    instance.on_resolved()
+    return instance
 
 
 def _is_empty(explicit: Any) -> bool:
@@ -163,26 +170,26 @@ def _resolve_value(
     spec_field: SpecField, context: LookupContext, explicit: Any, location: ConfigLocation | None
 ) -> ResolvedFields:
     if explicit is not None:
-        answer = FieldResolution(
+        resolution = FieldResolution(
             field=spec_field.name,
             origin="place" if location else "call",
             location=location,
             secret=spec_field.secret,
         )
         return ResolvedFields(
-            values={spec_field.name: _coerce_field(explicit, spec_field, location)}, resolutions=(answer,)
+            values={spec_field.name: _coerce_field(explicit, spec_field, location)}, resolutions=(resolution,)
         )
-    search = context.lookup(spec_field).find(context.providers) if spec_field.is_looked_up else LookupResult()
+    result = context.lookup(spec_field).find(context.providers) if spec_field.is_looked_up else LookupResult()
     facts: dict[str, Any] = {
         "field": spec_field.name,
-        "tried_locations": search.tried_locations,
+        "tried_locations": result.tried_locations,
         "secret": spec_field.secret,
     }
-    if search.location is not None:
-        value = _coerce_field(search.value, spec_field, search.location)
+    if result.location is not None:
+        value = _coerce_field(result.value, spec_field, result.location)
         return ResolvedFields(
             values={spec_field.name: value},
-            resolutions=(FieldResolution(origin="place", location=search.location, **facts),),
+            resolutions=(FieldResolution(origin="place", location=result.location, **facts),),
         )
     return ResolvedFields(
         resolutions=(FieldResolution(origin="missing" if spec_field.required else "default", **facts),)
@@ -192,23 +199,23 @@ def _resolve_value(
 def _resolve_nested(
     spec_field: SpecField, context: LookupContext, explicit: Any, location: ConfigLocation | None
 ) -> ResolvedFields:
-    inside = replace(context, sections=context.sections.nested(spec_field.name))
+    nested_context = replace(context, sections=context.sections.nested(spec_field.name))
     specs = [type(explicit)] if isinstance(explicit, BaseConfiguration) else spec_field.specs
-    tries: list[tuple[type[BaseConfiguration], ResolvedFields]] = []
+    attempts: list[tuple[type[BaseConfiguration], ResolvedFields]] = []
     refused: ConfigValueCannotBeCoerced | None = None
     for spec in specs:
         try:
             defaults = spec_field.default if isinstance(spec_field.default, spec) else None
-            filled = resolve_spec(spec, inside, explicit, location=location, defaults=defaults)
+            resolved = resolve_spec(spec, nested_context, explicit, location=location, defaults=defaults)
         except ConfigValueCannotBeCoerced as error:
             refused = refused or error
             continue
-        if filled.is_complete:
+        if resolved.is_complete:
             return _with_prefix(
-                spec_field.name, filled, values={spec_field.name: build_spec(spec, filled.values)}
+                spec_field.name, resolved, values={spec_field.name: build_spec(spec, resolved.values)}
             )
-        tries.append((spec, filled))
-    return _resolve_without_spec(spec_field, context, explicit, tries, refused)
+        attempts.append((spec, resolved))
+    return _resolve_without_spec(spec_field, context, explicit, attempts, refused)
 
 
 def _resolve_without_spec(
@@ -227,33 +234,35 @@ def _resolve_without_spec(
         raise coercion_error
     if not spec_field.required:
         tried = tuple(
-            place
-            for _, filled in attempts
-            for answer in filled.resolutions
-            for place in answer.tried_locations
+            location
+            for _, resolved in attempts
+            for resolution in resolved.resolutions
+            for location in resolution.tried_locations
         )
         return ResolvedFields(
             resolutions=(FieldResolution(field=spec_field.name, origin="default", tried_locations=tried),)
         )
     named = len(attempts) > 1
-    answers = [
-        answer
-        for spec, filled in attempts
-        for answer in _with_prefix(
-            spec_field.name, filled, note=f" ({spec.__name__})" if named else ""
+    resolutions = [
+        resolution
+        for spec, resolved in attempts
+        for resolution in _with_prefix(
+            spec_field.name, resolved, note=f" ({spec.__name__})" if named else ""
         ).resolutions
     ]
-    return ResolvedFields(resolutions=tuple({answer.field: answer for answer in answers}.values()))
+    return ResolvedFields(
+        resolutions=tuple({resolution.field: resolution for resolution in resolutions}.values())
+    )
 
 
 def _with_prefix(
     name: str, resolved: ResolvedFields, *, values: Mapping[str, Any] | None = None, note: str = ""
 ) -> ResolvedFields:
-    answers = tuple(
-        replace(answer, field=f"{name}.{answer.field}{note}" if answer.field else name)
-        for answer in resolved.resolutions
+    resolutions = tuple(
+        replace(resolution, field=f"{name}.{resolution.field}{note}" if resolution.field else name)
+        for resolution in resolved.resolutions
     )
-    return ResolvedFields(values=values or {}, resolutions=answers)
+    return ResolvedFields(values=values or {}, resolutions=resolutions)
 
 
 def _native_fields(
@@ -315,14 +324,14 @@ def resolve_configuration(
     Api(url='x', pages=3)
     """
     kind = spec if isinstance(spec, type) else type(spec)
-    question = LookupContext(
+    context = LookupContext(
         providers=settings.providers,
         pipeline_name=pipeline_name,
         sections=spec_sections(kind, sections),
     )
-    filled = resolve_spec(kind, question, explicit, defaults=None if isinstance(spec, type) else spec)
-    raise_missing(kind.__name__, filled.resolutions)
-    return build_spec(kind, filled.values)
+    resolved = resolve_spec(kind, context, explicit, defaults=None if isinstance(spec, type) else spec)
+    raise_missing(kind.__name__, resolved.resolutions)
+    return build_spec(kind, resolved.values)
 
 
 def spec_sections(spec: type[BaseConfiguration], sections: tuple[str, ...]) -> Sections:
@@ -333,9 +342,9 @@ def spec_sections(spec: type[BaseConfiguration], sections: tuple[str, ...]) -> S
 def raise_missing(spec_name: str, resolutions: Iterable[FieldResolution]) -> None:
     """Raise one error for all missing required fields."""
     missing = {
-        answer.field or "all of it, as one value": tuple(map(str, answer.tried_locations))
-        for answer in resolutions
-        if answer.origin == "missing"
+        resolution.field or "all of it, as one value": tuple(map(str, resolution.tried_locations))
+        for resolution in resolutions
+        if resolution.origin == "missing"
     }
     if missing:
         raise ConfigFieldMissing(spec=spec_name, fields=missing)

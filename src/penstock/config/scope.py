@@ -128,10 +128,10 @@ class ResolvedValues:
     def values(self) -> tuple[ResolvedValue, ...]:
         """Return all settings, sorted by name."""
         with self._lock:
-            found = dict(self._values)
+            values = dict(self._values)
         return tuple(
-            ResolvedValue(provider=provider, key=key, value=_display_text(found[provider, key]))
-            for provider, key in sorted(found)
+            ResolvedValue(provider=provider, key=key, value=_display_text(values[provider, key]))
+            for provider, key in sorted(values)
         )
 
 

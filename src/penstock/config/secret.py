@@ -87,9 +87,9 @@ def as_secret(value: Any) -> Any:
     if isinstance(value, str):
         return value if isinstance(value, SecretText) else SecretText(value)
     if isinstance(value, dict):
-        return {key: as_secret(one) for key, one in value.items()}
+        return {key: as_secret(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [as_secret(one) for one in value]
+        return [as_secret(item) for item in value]
     return value
 
 

@@ -58,14 +58,14 @@ class Settings:
 
     def spark(self, key: str) -> str | None:
         """Return a setting of the `[spark]` section, never by its bare name: `MASTER` may mean anything."""
-        found = Lookup(key=key, sections=Sections(suffix=("spark",))).find(self.providers).value
-        return None if found is None else str(found)
+        value = Lookup(key=key, sections=Sections(suffix=("spark",))).find(self.providers).value
+        return None if value is None else str(value)
 
     def section(self, *sections: str) -> dict[str, Any]:
         """Return a table of the file, such as `[spark.conf]`; empty if it does not exist."""
         *above, last = sections
-        found = Lookup(key=last, sections=Sections(suffix=tuple(above))).find(self.providers).value
-        return dict(found) if isinstance(found, Mapping) else {}
+        value = Lookup(key=last, sections=Sections(suffix=tuple(above))).find(self.providers).value
+        return dict(value) if isinstance(value, Mapping) else {}
 
 
 def read_settings(project: Path | None = None) -> Settings:
@@ -89,10 +89,10 @@ _warned: set[Path] = set()
 
 def read_files(name: str, folders: tuple[Path, ...]) -> dict[str, Any]:
     """Return the file of this name in each folder, merged; later folders override earlier ones."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for folder in folders:
-        found = merge_trees(found, _read(folder / name))
-    return found
+        merged = merge_trees(merged, _read(folder / name))
+    return merged
 
 
 def merge_trees(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def register_provider(provider: ConfigProvider) -> None:
     """Add a provider after all others; it replaces one of the same name."""
     with _lock:
         _registered_providers[:] = [
-            *(one for one in _registered_providers if one.name != provider.name),
+            *(registered for registered in _registered_providers if registered.name != provider.name),
             provider,
         ]
 
@@ -183,15 +183,15 @@ def extra_providers() -> tuple[ConfigProvider, ...]:
 @cache
 def _entry_point_providers() -> tuple[ConfigProvider, ...]:
     return tuple(
-        _load_provider(found)
-        for found in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda one: one.name)
+        _load_provider(entry_point)
+        for entry_point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda entry: entry.name)
     )
 
 
 def _load_provider(entry_point: EntryPoint) -> ConfigProvider:
     try:
-        made = entry_point.load()
-        provider = made() if callable(made) else made
+        loaded = entry_point.load()
+        provider = loaded() if callable(loaded) else loaded
     except Exception as error:
         raise ConfigProviderFailed(provider=entry_point.name, reason=type(error).__name__) from error
     if not isinstance(provider, ConfigProvider):

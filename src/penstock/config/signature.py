@@ -69,7 +69,7 @@ class FunctionSpec:
 
     def field(self, name: str) -> SpecField | None:
         """Return the field of an argument, or None if it is not configurable."""
-        return next((one for one in self.fields if one.name == name), None)
+        return next((spec_field for spec_field in self.fields if spec_field.name == name), None)
 
 
 def function_spec(
@@ -90,18 +90,24 @@ def function_spec(
     [('token', True, True), ('pages', False, False)]
     """
     parameters = inspect.signature(function).parameters
-    marked = frozenset(name for name, one in parameters.items() if isinstance(one.default, ConfigValue))
-    own = {one.name: one for one in spec_fields(spec) if one.name in parameters} if spec else {}
-    found: list[SpecField] = []
+    marked = frozenset(
+        name for name, parameter in parameters.items() if isinstance(parameter.default, ConfigValue)
+    )
+    declared = (
+        {spec_field.name: spec_field for spec_field in spec_fields(spec) if spec_field.name in parameters}
+        if spec
+        else {}
+    )
+    fields: list[SpecField] = []
     for name, parameter in parameters.items():
-        if name in own:
-            found.append(own[name])
+        if name in declared:
+            fields.append(declared[name])
         elif name in marked:
-            found.append(_marked_field(function, parameter))
+            fields.append(_marked_field(function, parameter))
         elif include_defaults and spec is None:
-            found += _default_field(function, parameter)
+            fields += _default_field(function, parameter)
     name = getattr(function, "__name__", type(function).__name__)
-    return FunctionSpec(name=name, fields=tuple(found), marked=marked)
+    return FunctionSpec(name=name, fields=tuple(fields), marked=marked)
 
 
 def _marked_field(function: Callable[..., Any], parameter: inspect.Parameter) -> SpecField:
@@ -127,8 +133,10 @@ def _default_field(function: Callable[..., Any], parameter: inspect.Parameter) -
         hint = Any if parameter.default is None else type(parameter.default)
     if hint is _UNRESOLVED_HINT or not all(_is_configurable(arm) for arm in union_members(hint)):
         return []
-    one = SpecField(name=parameter.name, hint=hint, default=parameter.default)
-    return [replace(one, hint=hint | None) if parameter.default is None and hint is not Any else one]
+    spec_field = SpecField(name=parameter.name, hint=hint, default=parameter.default)
+    return [
+        replace(spec_field, hint=hint | None) if parameter.default is None and hint is not Any else spec_field
+    ]
 
 
 def _parameter_hint(function: Callable[..., Any], parameter: inspect.Parameter) -> Any:

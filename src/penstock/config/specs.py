@@ -34,9 +34,9 @@ def parse_native(spec: type[BaseModel], native: Any) -> Mapping[str, Any]:
         return {}
     if isinstance(native, BaseModel):
         return {name: getattr(native, name) for name in native.model_fields_set}
-    found = _as_mapping(native)
-    if found is not None:
-        return found
+    mapping = _as_mapping(native)
+    if mapping is not None:
+        return mapping
     if not hasattr(spec, "parse_native_representation"):
         raise ValueError("it is not an object")
     before = {name: _field_default(info) for name, info in spec.model_fields.items()}
@@ -171,10 +171,10 @@ def _as_spec(cls: type) -> type[BaseConfiguration]:
     left_out = {"__dict__", "__weakref__"}
     space = {name: value for name, value in vars(cls).items() if name not in left_out}
     bases = tuple(base for base in cls.__bases__ if base is not object)
-    made: type[BaseConfiguration] = new_class(
+    spec: type[BaseConfiguration] = new_class(
         cls.__name__, (*bases, BaseConfiguration), exec_body=lambda body: body.update(space)
     )
-    return made
+    return spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,12 +219,12 @@ def spec_fields(spec: type[BaseConfiguration]) -> tuple[SpecField, ...]:
 def _field(name: str, info: FieldInfo) -> SpecField:
     hint = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
     default = info.get_default(call_default_factory=True)
-    nothing = default is PydanticUndefined or default is None
+    has_no_default = default is PydanticUndefined or default is None
     return SpecField(
         name=name,
         hint=hint,
-        default=None if nothing else default,
-        required=nothing and not is_optional(info.annotation),
+        default=None if has_no_default else default,
+        required=has_no_default and not is_optional(info.annotation),
         is_looked_up=not _is_not_resolved(info.metadata),
     )
 

@@ -1,7 +1,7 @@
-"""What a source and a destination must be able to do.
+"""What sources and destinations implement.
 
 Input:   schemas and settings.
-Output:  the records and base classes by which the stages meet: resources, destinations, jobs, the ledger.
+Output:  records and base classes between the stages: resources, destinations, jobs, the ledger.
 Imports: schema, config, errors.
 """
 

@@ -82,10 +82,10 @@ class CursorOptions:
 
     def merged_with(self, other: CursorOptions) -> CursorOptions:
         """Return these options changed by others; None keeps an option."""
-        said = {each.name: getattr(other, each.name) for each in fields(other)}
-        kept = self.value_type if self.value_type is not None else other.value_type
-        changes = {name: value for name, value in said.items() if value is not None}
-        return replace(self, **{**changes, "value_type": kept})
+        options = {each.name: getattr(other, each.name) for each in fields(other)}
+        value_type = self.value_type if self.value_type is not None else other.value_type
+        changes = {name: value for name, value in options.items() if value is not None}
+        return replace(self, **{**changes, "value_type": value_type})
 
     def with_key(self, primary_key: Any) -> CursorOptions:
         """Return the options with the key of the resource, if they have none."""

@@ -95,7 +95,7 @@ def parse_uncached(text: str) -> CursorPath:
 
 def _segments(text: str, tokens: list[tuple[str, str]]) -> Iterator[PathSegment]:
     before: str | None = None
-    for kind, found in tokens:
+    for kind, token in tokens:
         follows = before is None or before in {"dot", "deep"} or kind in {"index", "every", "quoted"}
         match kind:
             case "root" if before is None:
@@ -104,13 +104,13 @@ def _segments(text: str, tokens: list[tuple[str, str]]) -> Iterator[PathSegment]
                 if kind == "deep":
                     yield Wildcard(recursive=True)
             case "index" if follows:
-                yield int(found)
+                yield int(token)
             case "every" if follows:
                 yield Wildcard()
             case "quoted" | "text" if follows:
-                yield found[1:-1]
+                yield token[1:-1]
             case "name" if follows:
-                yield found
+                yield token
             case _:
                 raise _invalid_path(text)
         before = kind
@@ -147,11 +147,11 @@ def _children(value: Any, *, recursive: bool) -> Iterator[Any]:
     if recursive:
         yield value
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    for one in inner:
+    for child in inner:
         if recursive:
-            yield from _children(one, recursive=True)
+            yield from _children(child, recursive=True)
         else:
-            yield one
+            yield child
 
 
 def _field_value(value: Any, name: str) -> Any:

@@ -91,15 +91,15 @@ def _table(hints: TableHints, *, name: str, naming: NamingConvention) -> Table:
 
 
 def _columns(hints: TableHints) -> list[Column]:
-    found = {name: Column.from_dict(said) for name, said in (hints.columns or {}).items()}
+    columns = {name: Column.from_dict(hint_values) for name, hint_values in (hints.columns or {}).items()}
     for hint in ("primary_key", "merge_key"):
         for name in key_columns(getattr(hints, hint) or ()):
-            column = found.get(name, Column(name=name)).with_hints(**{hint: True})
-            found[name] = column if column.nullable is not None else replace(column, nullable=False)
+            column = columns.get(name, Column(name=name)).with_hints(**{hint: True})
+            columns[name] = column if column.nullable is not None else replace(column, nullable=False)
     cursor = hints.incremental.get_cursor_column_name() if hints.incremental else None
     if cursor:
-        found[cursor] = found.get(cursor, Column(name=cursor)).with_hints(incremental=True)
-    return list(found.values())
+        columns[cursor] = columns.get(cursor, Column(name=cursor)).with_hints(incremental=True)
+    return list(columns.values())
 
 
 def _normalized_column(column: Column, naming: NamingConvention) -> Column:
@@ -138,8 +138,8 @@ def _reference(reference: Mapping[str, Any], naming: NamingConvention) -> dict[s
 def _with_merge_options(table: Table, options: Mapping[str, Any], naming: NamingConvention) -> Table:
     if table.write_disposition != "merge":
         return table
-    said = {key: options[option] for option, key in _MERGE_OPTIONS.items() if option in options}
-    merged = table.with_extras(**said)
+    options_by_key = {key: options[option] for option, key in _MERGE_OPTIONS.items() if option in options}
+    merged = table.with_extras(**options_by_key)
     strategy, version = options.get("strategy"), options.get("row_version_column_name")
     if strategy == "scd2":
         return _with_validity_columns(merged, options, naming)

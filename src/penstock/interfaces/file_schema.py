@@ -46,7 +46,7 @@ def struct_field(
 
 def struct_type(fields: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the columns of a file, or the type of a struct."""
-    return {"type": "struct", "fields": [dict(one) for one in fields]}
+    return {"type": "struct", "fields": [dict(field) for field in fields]}
 
 
 def array_type(element: Any) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def merged_type(left: Any, right: Any) -> Any:
 
 
 def _merged_struct(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any] | None:
-    fields = {one["name"]: one for one in left["fields"]}
+    fields = {field["name"]: field for field in left["fields"]}
     for new in right["fields"]:
         old = fields.setdefault(new["name"], new)
         kind = merged_type(old["type"], new["type"])

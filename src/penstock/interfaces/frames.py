@@ -31,7 +31,7 @@ def frame_kind(value: Any) -> FrameKind | None:
     if isinstance(value, (dict, list, str, int, float)) or value is None:
         return None
     for cls in type(value).__mro__:
-        found = _FRAME_KINDS.get((cls.__module__.partition(".")[0], cls.__name__))
-        if found is not None:
-            return found
+        kind = _FRAME_KINDS.get((cls.__module__.partition(".")[0], cls.__name__))
+        if kind is not None:
+            return kind
     return "arrow" if hasattr(type(value), "__arrow_c_stream__") else None

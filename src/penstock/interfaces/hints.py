@@ -55,16 +55,16 @@ class TableHints:
     @property
     def disposition(self) -> str | None:
         """The write disposition; None if unset or a function of an item."""
-        said = self.write_disposition
-        if said is None or is_dynamic(said):
+        disposition = self.write_disposition
+        if disposition is None or is_dynamic(disposition):
             return None
-        return str(said["disposition"] if isinstance(said, Mapping) else said)
+        return str(disposition["disposition"] if isinstance(disposition, Mapping) else disposition)
 
     @property
     def merge_strategy(self) -> str | None:
         """The merge strategy; None if unset or a function of an item."""
-        said = self.write_disposition
-        return said.get("strategy") if isinstance(said, Mapping) else None
+        disposition = self.write_disposition
+        return disposition.get("strategy") if isinstance(disposition, Mapping) else None
 
     @property
     def dynamic_names(self) -> tuple[str, ...]:
@@ -218,8 +218,10 @@ def _read_contract(contract: Any) -> Any:
 
 
 def _model_contract(model: Any) -> Any:
-    found = contract_of_model(model)
-    return FrozenMap({"tables": found.tables, "columns": found.columns, "data_type": found.data_type})
+    contract = contract_of_model(model)
+    return FrozenMap(
+        {"tables": contract.tables, "columns": contract.columns, "data_type": contract.data_type}
+    )
 
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {

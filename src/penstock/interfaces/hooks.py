@@ -47,11 +47,11 @@ def call_hooks(hooks: tuple[Any, ...], method: str, **facts: Any) -> list[tuple[
     []
     """
     failed: list[tuple[Any, Exception]] = []
-    for one in hooks:
+    for hook in hooks:
         try:
-            wanted = getattr(one, method, None)
+            wanted = getattr(hook, method, None)
             if wanted is not None:
                 wanted(**facts)
         except Exception as error:
-            failed.append((one, error))
+            failed.append((hook, error))
     return failed

@@ -88,9 +88,9 @@ class Incremental(Generic[T]):
     @classmethod
     def of(cls, terms: CursorOptions) -> Self:
         """Return an incremental with these options."""
-        made = cls()
-        made._terms = terms
-        return made
+        incremental = cls()
+        incremental._terms = terms
+        return incremental
 
     @property
     def terms(self) -> CursorOptions:
@@ -106,14 +106,14 @@ class Incremental(Generic[T]):
     @property
     def initial_value(self) -> T | None:
         """The start value of the first run."""
-        found: T | None = self._terms.initial_value
-        return found
+        value: T | None = self._terms.initial_value
+        return value
 
     @property
     def end_value(self) -> T | None:
         """The end of a range; with it no state is kept."""
-        found: T | None = self._terms.end_value
-        return found
+        value: T | None = self._terms.end_value
+        return value
 
     @property
     def last_value_func(self) -> LastValueFunc:
@@ -158,16 +158,16 @@ class Incremental(Generic[T]):
     @property
     def start_value(self) -> T | None:
         """The start value of this run; the initial value before it runs."""
-        found: T | None = self._running.start_value if self._running else self._terms.initial_value
-        return found
+        value: T | None = self._running.start_value if self._running else self._terms.initial_value
+        return value
 
     @property
     def last_value(self) -> T | None:
         """The last value that this run has read; the start value before its first row."""
         if self._running is None:
             raise NotDuringRun(what=f"the last value of the incremental on {self.cursor_path}")
-        found: T | None = self._running.last_value
-        return found
+        value: T | None = self._running.last_value
+        return value
 
     @property
     def start_out_of_range(self) -> bool:
@@ -220,8 +220,8 @@ class Incremental(Generic[T]):
 
     def __repr__(self) -> str:
         terms, plain = self._terms, CursorOptions()
-        said = {name: getattr(terms, name) for name in CursorOptions.__slots__ if name != "value_type"}
-        shown = {name: value for name, value in said.items() if value != getattr(plain, name)}
+        options = {name: getattr(terms, name) for name in CursorOptions.__slots__ if name != "value_type"}
+        shown = {name: value for name, value in options.items() if value != getattr(plain, name)}
         return f"incremental({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 

@@ -31,6 +31,6 @@ class Pacer:
         """Return when a call may be made."""
         with self._lock:
             # A sleep may end a little early.
-            while (left := self._last + self._interval - self._clock()) > 0:
-                self._sleep(left)
+            while (seconds := self._last + self._interval - self._clock()) > 0:
+                self._sleep(seconds)
             self._last = self._clock()

@@ -69,7 +69,7 @@ class Collector:
     def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
         """Set the state of a resource or table; `size` is in bytes, `message` is a reason."""
 
-    def stages(self, found: Sequence[SparkStage]) -> None:
+    def stages(self, running: Sequence[SparkStage]) -> None:
         """Receive the running stages of Spark; may be called by another thread."""
 
     def _start(self, step: str) -> None:

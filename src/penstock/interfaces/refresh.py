@@ -54,7 +54,7 @@ class Refresh:
     def from_dict(document: Mapping[str, Any]) -> Refresh:
         """Parse the result of `to_dict`; raise TypeError for anything else."""
         mode, resources = document["mode"], document["resources"]
-        if mode not in get_args(TRefreshMode) or not all(isinstance(one, str) for one in resources):
+        if mode not in get_args(TRefreshMode) or not all(isinstance(resource, str) for resource in resources):
             raise TypeError(f"refresh {dict(document)!r:.80}")
         return Refresh(mode=mode, resources=tuple(resources))
 

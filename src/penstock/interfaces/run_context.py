@@ -127,9 +127,9 @@ def context_with(**changes: Any) -> Context:
     >>> current_context().resource_name is None
     True
     """
-    made = copy_context()
-    made.run(_context.set, replace(_context.get(), **changes))
-    return made
+    context = copy_context()
+    context.run(_context.set, replace(_context.get(), **changes))
+    return context
 
 
 def update_in_context(context: Context, **changes: Any) -> None:

@@ -107,7 +107,7 @@ class Flow:
     def needs(self) -> tuple[str, ...]:
         """Return the presets that a Spark session needs for its streams."""
         return tuple(
-            dict.fromkeys(need for stream in self.streams for one in stream.chain() for need in one.needs)
+            dict.fromkeys(need for stream in self.streams for link in stream.chain() for need in link.needs)
         )
 
     @property

@@ -30,13 +30,13 @@ class RateLimit:
         >>> RateLimit.parse("50/s"), RateLimit.parse("1000/h")
         (RateLimit(calls=50, seconds=1), RateLimit(calls=1000, seconds=3600))
         """
-        found = _RATE_PATTERN.fullmatch(str(text))
-        if found is None:
+        match = _RATE_PATTERN.fullmatch(str(text))
+        if match is None:
             raise UsageError(
                 f"{text!r} is no rate limit",
                 hint='write a number of calls and a unit: "50/s", "100/m" or "5000/h"',
             )
-        return RateLimit(int(found[1]), _UNIT_SECONDS[found[2]])
+        return RateLimit(int(match[1]), _UNIT_SECONDS[match[2]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

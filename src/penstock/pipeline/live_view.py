@@ -97,11 +97,11 @@ class LiveCollector(Collector):
             if self._view is not None:
                 self._view.mark(name, state, now=self._clock(), size=size, message=message)
 
-    def stages(self, found: Sequence[SparkStage]) -> None:
+    def stages(self, running: Sequence[SparkStage]) -> None:
         """Set the running stages of Spark."""
         with self._lock:
             if self._view is not None:
-                self._view.stages = tuple(found)
+                self._view.stages = tuple(running)
 
     def render(self) -> RenderableType:
         """Return the view as of now."""

@@ -1,6 +1,6 @@
-"""The only room that knows Spark's quirks.
+"""Spark sessions and everything specific to Spark.
 
-Input:   a session that the user gave, or settings to build one.
-Output:  sessions of our own, presets, paths as Spark sees them, guarded observation.
+Input:   a session of the user, or settings to build one.
+Output:  separate sessions for penstock, presets, paths in Spark's form, guarded observation.
 Imports: interfaces, schema, config, errors.
 """

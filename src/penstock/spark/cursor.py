@@ -76,7 +76,7 @@ def row_hash(frame: DataFrame, key: tuple[str, ...] | None) -> Column:
 
     Names are not hashed, because names of columns and struct fields differ in files.
     """
-    kinds = {one.name: one.dataType for one in frame.schema.fields}
+    kinds = {column_field.name: column_field.dataType for column_field in frame.schema.fields}
     names = [name for name, kind in kinds.items() if kind != NullType()] if key is None else list(key)
     values = [_column(name).cast(_with_numbered_fields(kinds[name])) for name in names]
     text = F.to_json(F.struct(*(value.alias(f"n{at}") for at, value in enumerate(values))), _JSON_OPTIONS)
@@ -97,16 +97,16 @@ def aggregates_from_files(frame: DataFrame, result: FrameWriteResult, bounds: Fr
     """Compute the aggregates from the files if they were not observed."""
     rows = _read_landed(frame, result)
     wanted = [column.alias(name) for name, column in aggregates(rows, bounds).items()]
-    (found,) = rows.agg(*wanted).collect()
-    return dict(found.asDict())
+    (observed,) = rows.agg(*wanted).collect()
+    return dict(observed.asDict())
 
 
 def _read_landed(frame: DataFrame, landed: FrameWriteResult) -> DataFrame:
     """Read the rows of a frame from its files, under its original names."""
     session = frame.sparkSession
     rows = session.read.options(**missing_conf(landed.conf, session)).parquet(spark_path(landed.address))
-    there = frozenset(rows.columns)
-    names = [name for name in frame.columns if file_column_name(name) in there]
+    file_columns = frozenset(rows.columns)
+    names = [name for name in frame.columns if file_column_name(name) in file_columns]
     return rows.select(*(F.col(file_column_name(name)).alias(name) for name in names))
 
 
@@ -116,7 +116,10 @@ def _with_numbered_fields(kind: DataType) -> DataType:
         case StructType():
             inner = enumerate(kind.fields)
             return StructType(
-                [StructField(f"n{at}", _with_numbered_fields(one.dataType)) for at, one in inner]
+                [
+                    StructField(f"n{at}", _with_numbered_fields(column_field.dataType))
+                    for at, column_field in inner
+                ]
             )
         case ArrayType():
             return ArrayType(_with_numbered_fields(kind.elementType))
@@ -128,8 +131,8 @@ def _with_numbered_fields(kind: DataType) -> DataType:
 
 def _hash_table(known: Iterable[bytes]) -> pa.Table:
     """Yield hashes as a frame, in parts: a list of texts needs ten times the memory."""
-    left, chunks = iter(known), []
-    while part := [digest.hex() for digest in islice(left, _HASH_BATCH_SIZE)]:
+    remaining, chunks = iter(known), []
+    while part := [digest.hex() for digest in islice(remaining, _HASH_BATCH_SIZE)]:
         chunks.append(pa.array(part, pa.string()))
     return pa.table({_HASH: pa.chunked_array(chunks, pa.string())})
 

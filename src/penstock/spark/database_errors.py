@@ -41,9 +41,9 @@ def database_error(database: str, reason: str) -> DatabaseNotReachable | Databas
     >>> type(database_error("mysql", "Communications link failure")).__name__
     'DatabaseNotReachable'
     """
-    told = redact(reason)
-    failed = DatabaseNotReachable if _TRANSIENT.search(_QUOTED.sub("", told)) else DatabaseQueryFailed
-    return failed(database=database, reason=told)
+    message = redact(reason)
+    error_class = DatabaseNotReachable if _TRANSIENT.search(_QUOTED.sub("", message)) else DatabaseQueryFailed
+    return error_class(database=database, reason=message)
 
 
 def as_database_error(
@@ -59,6 +59,6 @@ def as_database_error(
     """
     text = str(error)
     # Some drivers report a failed handshake as a broken connection.
-    said = _HANDSHAKE.search(text) or _DRIVER_MESSAGE.search(text)
+    match = _HANDSHAKE.search(text) or _DRIVER_MESSAGE.search(text)
     name = database or next((name for package, name in _DRIVERS.items() if package in text), None)
-    return database_error(name, said[0]) if said is not None and name is not None else None
+    return database_error(name, match[0]) if match is not None and name is not None else None

@@ -60,17 +60,17 @@ def writable_schema(schema: Mapping[str, Any]) -> FrameSchema:
     Columns without a type (`void`) are skipped. Intervals become numbers, a time of day becomes text.
     Duplicate names and types that files cannot hold raise an error with the name of the column.
     """
-    names = [one["name"] for one in schema["fields"]]
+    names = [column["name"] for column in schema["fields"]]
     for name, count in Counter(names).items():
         if count > 1:
             raise UnsupportedColumnType(column=name, reason="its name stands in the DataFrame twice")
     columns, fields = [], []
-    for position, one in enumerate(schema["fields"]):
-        key = str(one["name"])
+    for position, column in enumerate(schema["fields"]):
+        key = str(column["name"])
         name = file_column_name(key)
-        action, kind, read, meaning = _column_rule(one["type"], key)
+        action, kind, read, meaning = _column_rule(column["type"], key)
         if read == "string":
-            meaning = one.get("metadata", {}).get(LOGICAL_TYPE_KEY, meaning)
+            meaning = column.get("metadata", {}).get(LOGICAL_TYPE_KEY, meaning)
         if read is not None:
             columns.append(FrameColumn(position=position, name=name, action=action, kind=kind))
             fields.append(struct_field(key, read, name=name, logical_type=meaning))
@@ -123,21 +123,21 @@ def _simple_file_type(kind: str, column_path: str) -> tuple[Any, Any | None]:
 def _struct_file_type(fields: Sequence[Mapping[str, Any]], column_path: str) -> tuple[Any, Any | None]:
     if not fields:
         raise UnsupportedColumnType(column=column_path, reason="files cannot hold a struct without fields")
-    folded = Counter(str(one["name"]).lower() for one in fields)
-    exact = Counter(one["name"] for one in fields)
+    folded = Counter(str(column["name"]).lower() for column in fields)
+    exact = Counter(column["name"] for column in fields)
     written, read = [], []
-    for index, one in enumerate(fields):
-        key = str(one["name"])
+    for index, column in enumerate(fields):
+        key = str(column["name"])
         if exact[key] > 1:
             raise UnsupportedColumnType(
                 column=f"{column_path}.{key}", reason="its name stands in the struct twice"
             )
         # The user's session may be case-insensitive and refuse to write both `a` and `A`.
         name = key if folded[key.lower()] == 1 else f"{key}_{index}"
-        inner, found = _file_type(one["type"], f"{column_path}.{key}")
+        inner, read_type = _file_type(column["type"], f"{column_path}.{key}")
         written.append(struct_field(key, inner, name=name))
-        if found is not None:
-            read.append(struct_field(key, found, name=name))
+        if read_type is not None:
+            read.append(struct_field(key, read_type, name=name))
     return struct_type(written), struct_type(read) if read else None
 
 
@@ -148,8 +148,8 @@ def _canonical_type(kind: Any) -> Any:
     match kind["type"]:
         case "struct":
             return struct_type(
-                struct_field(one["name"], _canonical_type(one["type"]), name=one["name"])
-                for one in kind["fields"]
+                struct_field(column["name"], _canonical_type(column["type"]), name=column["name"])
+                for column in kind["fields"]
             )
         case "array":
             return array_type(_canonical_type(kind["elementType"]))

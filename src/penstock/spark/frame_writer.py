@@ -49,7 +49,7 @@ def write_frame(
             reason="it never ends",
             hint="call run() inside foreachBatch, or read the same data with spark.read",
         )
-    good, left = (
+    good, quarantine_observation = (
         _split_quarantined(frame, quarantine_column) if quarantine_column is not None else (frame, None)
     )
     changed, wanted = hook.before(good) if hook is not None else (good, {})
@@ -64,7 +64,9 @@ def write_frame(
         conf=conf or {},
         columns=rules.document,
         rows=None if values is None else values["rows"],
-        quarantined_rows=0 if left is None else (left.values() or {}).get(_QUARANTINED),
+        quarantined_rows=0
+        if quarantine_observation is None
+        else (quarantine_observation.values() or {}).get(_QUARANTINED),
         observed=None if values is None or hook is None else {name: values[name] for name in wanted},
     )
     if hook is not None:
@@ -133,8 +135,8 @@ def _interval_as_number(source: Column, units: Mapping[str, int]) -> Column:
 def _data_type(kind: Any) -> Any:
     """Wrap the type in a struct, because only structs can be created from JSON."""
     document = {"type": "struct", "fields": [{"name": "x", "type": kind, "nullable": True, "metadata": {}}]}
-    found: StructField = StructType.fromJson(document).fields[0]
-    return found.dataType
+    field: StructField = StructType.fromJson(document).fields[0]
+    return field.dataType
 
 
 def _write_files(frame: DataFrame, address: str, conf: Mapping[str, str]) -> None:

@@ -73,9 +73,9 @@ def verify_jar(jar: Path) -> None:
     if not known:
         raise JarNotVerified(path=str(jar), reason="no preset brings it")
     with jar.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
-    if found not in known:
-        raise JarNotVerified(path=str(jar), reason=f"its content is other than expected, SHA-256 {found}")
+        checksum = hashlib.file_digest(content, "sha256").hexdigest()
+    if checksum not in known:
+        raise JarNotVerified(path=str(jar), reason=f"its content is other than expected, SHA-256 {checksum}")
 
 
 @cache

@@ -34,18 +34,18 @@ class WriteMetrics:
 
         Spark never reports if the write was skipped or the plan was folded to nothing.
         """
-        answer: dict[str, Any] = {}
+        values: dict[str, Any] = {}
 
         def ask() -> None:
             try:
-                answer.update(self.observation.get)
+                values.update(self.observation.get)
             except PySparkException:
                 return
 
         asker = threading.Thread(target=ask, name="penstock-observe", daemon=True)
         asker.start()
         asker.join(timeout)
-        return dict(answer) if _ROWS in answer else None
+        return dict(values) if _ROWS in values else None
 
 
 def observe_frame(

@@ -180,11 +180,11 @@ def start_conf(spark_version: str, needs: Iterable[str]) -> dict[str, str]:
     """Return the settings that take effect only at the start: extensions and catalogs, without jars."""
     presets = [preset(spark_version, need) for need in needs]
     conf: dict[str, str] = {}
-    extensions = [found.extension for found in presets if found.extension]
+    extensions = [used.extension for used in presets if used.extension]
     if extensions:
         conf["spark.sql.extensions"] = ",".join(extensions)
-    for found in presets:
-        conf |= {**found.initial_conf, **found.session_conf}
+    for used in presets:
+        conf |= {**used.initial_conf, **used.session_conf}
     return conf
 
 

@@ -41,18 +41,19 @@ def probe_executors(spark: SparkSession) -> str:
     # Sent by value: it must not refer to penstock, which executors may not have.
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            told = [f"Python {platform.python_version()}, pyarrow {pa.__version__}"] * batch.num_rows
-            yield pa.RecordBatch.from_arrays([pa.array(told)], names=["told"])
+            versions = [f"Python {platform.python_version()}, pyarrow {pa.__version__}"] * batch.num_rows
+            yield pa.RecordBatch.from_arrays([pa.array(versions)], names=["version"])
 
-    frame = spark.range(4, numPartitions=2).mapInArrow(tell, "told string").distinct()
+    frame = spark.range(4, numPartitions=2).mapInArrow(tell, "version string").distinct()
     try:
-        told = sorted(row["told"] for row in frame.collect())
+        versions = sorted(row["version"] for row in frame.collect())
     except PySparkException as error:
-        said = [line.strip() for line in str(error).splitlines() if "Error" in line]
-        return f"!a Python function does not run there: {said[-1] if said else type(error).__name__}"
+        error_lines = [line.strip() for line in str(error).splitlines() if "Error" in line]
+        reason = error_lines[-1] if error_lines else type(error).__name__
+        return f"!a Python function does not run there: {reason}"
     mine = ".".join(map(str, sys.version_info[:2]))
-    differs = [text for text in told if not text.startswith(f"Python {mine}.")]
-    return f"!{differs[0]}, but the driver has Python {mine}" if differs else " and ".join(told)
+    different = [text for text in versions if not text.startswith(f"Python {mine}.")]
+    return f"!{different[0]}, but the driver has Python {mine}" if different else " and ".join(versions)
 
 
 def probe_storage(root: str, spark: SparkSession, *, credentials: AwsCredentials | None = None) -> str:
@@ -65,8 +66,8 @@ def probe_storage(root: str, spark: SparkSession, *, credentials: AwsCredentials
         spark.range(8, numPartitions=2).write.mode("overwrite").parquet(
             spark_path(f"{root}/{_FROM_EXECUTORS}")
         )
-        found = files.glob(f"{base}/{_FROM_EXECUTORS}/*.parquet")
-        if not found:
+        written_files = files.glob(f"{base}/{_FROM_EXECUTORS}/*.parquet")
+        if not written_files:
             raise StorageNotShared(path=root, seen_by="executors", missing_for="the driver")
     finally:
         if files.exists(base):

@@ -27,8 +27,8 @@ def s3_bucket(location: str | None) -> str | None:
     >>> s3_bucket("s3://lake/raw"), s3_bucket("/lake/raw")
     ('lake', None)
     """
-    scheme, found, rest = (location or "").partition("://")
-    return rest.partition("/")[0] if found and scheme.lower() in _SCHEMES else None
+    scheme, separator, rest = (location or "").partition("://")
+    return rest.partition("/")[0] if separator and scheme.lower() in _SCHEMES else None
 
 
 def s3_needs(*locations: str | None) -> tuple[str, ...]:
@@ -51,14 +51,14 @@ def s3fs_options(location: str, credentials: AwsCredentials | None) -> dict[str,
     if credentials is None:
         return options
     style = _ADDRESSING_STYLES.get(credentials.s3_url_style or "")
-    said = {
+    values = {
         "key": credentials.aws_access_key_id,
         "secret": credentials.aws_secret_access_key,
         "token": credentials.aws_session_token,
         "profile": credentials.profile_name if credentials.aws_access_key_id is None else None,
         "endpoint_url": credentials.endpoint_url,
     }
-    options |= {name: str(value) for name, value in said.items() if value is not None}
+    options |= {name: str(value) for name, value in values.items() if value is not None}
     if credentials.region_name:
         options["client_kwargs"] = {"region_name": credentials.region_name}
     if style:
@@ -71,13 +71,13 @@ def s3a_conf(location: str | None, credentials: AwsCredentials | None) -> dict[s
     bucket = s3_bucket(location)
     if bucket is None or credentials is None:
         return {}
-    said = {**_credentials_conf(credentials), **_endpoint_conf(credentials)}
-    return {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in said.items()}
+    conf = {**_credentials_conf(credentials), **_endpoint_conf(credentials)}
+    return {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in conf.items()}
 
 
 def s3a_conf_for_all(locations: Iterable[str | None], credentials: AwsCredentials | None) -> dict[str, str]:
     """Return Hadoop's settings for the buckets of all addresses."""
-    return {key: value for place in locations for key, value in s3a_conf(place, credentials).items()}
+    return {key: value for location in locations for key, value in s3a_conf(location, credentials).items()}
 
 
 def _credentials_conf(credentials: AwsCredentials) -> dict[str, str]:
@@ -105,10 +105,10 @@ def _endpoint_conf(credentials: AwsCredentials) -> dict[str, str]:
     """Return the settings of the endpoint; a custom one uses path-style access, as in Python."""
     endpoint, style = credentials.endpoint_url, _ADDRESSING_STYLES.get(credentials.s3_url_style or "")
     region = credentials.region_name or (_DEFAULT_REGION if endpoint else None)
-    place = {"endpoint.region": region} if region else {}
+    conf = {"endpoint.region": region} if region else {}
     if endpoint:
         plain = endpoint.lower().startswith("http://")
-        place |= {"endpoint": endpoint, "connection.ssl.enabled": "false" if plain else "true"}
+        conf |= {"endpoint": endpoint, "connection.ssl.enabled": "false" if plain else "true"}
     if style or endpoint:
-        place["path.style.access"] = "false" if style == "virtual" else str(bool(style or endpoint)).lower()
-    return place
+        conf["path.style.access"] = "false" if style == "virtual" else str(bool(style or endpoint)).lower()
+    return conf

@@ -79,8 +79,8 @@ class _Pickler(CloudPickler):
         """Remove defaults and annotations that only penstock uses."""
         if isinstance(obj, (ConfigValue, SecretMark)):
             return type(None), ()
-        whole: Any = super()
-        return whole.reducer_override(obj)
+        parent: Any = super()
+        return parent.reducer_override(obj)
 
 
 @contextmanager

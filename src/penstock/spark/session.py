@@ -153,12 +153,12 @@ def _user_session(spark: SparkSession, origin: str) -> UserSession:
 
 def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     remote = settings.spark("remote")
-    own = {str(key): str(value) for key, value in settings.section("spark", "conf").items()}
+    user_conf = {str(key): str(value) for key, value in settings.section("spark", "conf").items()}
     if remote:
         builder = SparkSession.builder.remote(remote)
         # A deprecated setting that is off by default: setting it warns the user.
         text_conf = {key: value for key, value in SQL_TEXT_CONF.items() if key != ESCAPED_LITERALS}
-        for key, value in {**text_conf, **own}.items():
+        for key, value in {**text_conf, **user_conf}.items():
             builder = builder.config(key, value)
         return _start(builder)
     spark_version = installed_version()
@@ -173,11 +173,11 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
         # Workers of a local Spark use this Python, whatever `python3` is on the PATH; no conf sets it.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("penstock")
-    for key, value in {**conf, **own}.items():
+    for key, value in {**conf, **user_conf}.items():
         builder = builder.config(key, value)
     spark = _start(builder)
-    if "spark.jars.packages" in conf and "spark.jars.packages" not in own:
-        _cache_jars_or_stop(spark, spark_version, needs, own.get("spark.jars", ""))
+    if "spark.jars.packages" in conf and "spark.jars.packages" not in user_conf:
+        _cache_jars_or_stop(spark, spark_version, needs, user_conf.get("spark.jars", ""))
     return spark
 
 

@@ -51,10 +51,10 @@ class SessionCache:
         """Return an idle session with the same settings, if any; `of` is the id of the running Spark."""
         with self._lock:
             self._clear_if_new_app(app_id)
-            found = next((one for one in reversed(self._idle) if one.key == key), None)
-            if found is not None:
-                self._idle.remove(found)
-            return found
+            pooled = next((candidate for candidate in reversed(self._idle) if candidate.key == key), None)
+            if pooled is not None:
+                self._idle.remove(pooled)
+            return pooled
 
     def put(self, session: PooledSession, *, app_id: str) -> None:
         """Add an idle session with its settings when created."""
@@ -109,19 +109,19 @@ class SessionPool:
     def session(self) -> Iterator[SparkSession]:
         """Lend a session within a block; conf that the block sets is kept in the session."""
         with self._lock:
-            own = self._free.pop() if self._free else self._acquire()
+            pooled = self._free.pop() if self._free else self._acquire()
         try:
-            with self._watch.track(own.spark) if self._watch is not None else nullcontext():
-                yield own.spark
+            with self._watch.track(pooled.spark) if self._watch is not None else nullcontext():
+                yield pooled.spark
         finally:
             with self._lock:
-                self._free.append(own)
+                self._free.append(pooled)
 
     def interrupt(self) -> None:
         """Cancel all jobs in the pool's sessions; not those in the user's session."""
         with self._lock:
-            made = list(self._created)
-        for spark in made:
+            created = list(self._created)
+        for spark in created:
             spark.interruptAll()
 
     def close(self) -> None:
@@ -130,30 +130,30 @@ class SessionPool:
         A clone on a server exists until it is released; classic sessions are kept for the next run.
         """
         with self._lock:
-            for own in self._free:
+            for pooled in self._free:
                 if not self._user.is_connect:
-                    self._cache(own)
-                elif own.spark is not self._user.spark:
-                    _release(own.spark)
+                    self._cache(pooled)
+                elif pooled.spark is not self._user.spark:
+                    _release(pooled.spark)
             self._free.clear()
             self._created.clear()
 
     def _acquire(self) -> PooledSession:
         if self._user.is_connect:
-            own = self._configure(self._clone_session(), frozenset())
+            pooled = self._configure(self._clone_session(), frozenset())
         else:
             key = frozenset((self._user.spark.conf.getAll | self._conf()).items())
-            kept = SESSION_CACHE.pop(key, app_id=_app_id(self._user.spark))
-            own = kept or self._configure(self._new_session(), key)
-        if own.spark is not self._user.spark:
-            self._created.append(own.spark)
-        for note in own.notes:
+            cached = SESSION_CACHE.pop(key, app_id=_app_id(self._user.spark))
+            pooled = cached or self._configure(self._new_session(), key)
+        if pooled.spark is not self._user.spark:
+            self._created.append(pooled.spark)
+        for note in pooled.notes:
             self._add_note(note)
-        return own
+        return pooled
 
-    def _cache(self, own: PooledSession) -> None:
+    def _cache(self, pooled: PooledSession) -> None:
         try:
-            SESSION_CACHE.put(own, app_id=_app_id(self._user.spark))
+            SESSION_CACHE.put(pooled, app_id=_app_id(self._user.spark))
         except (PySparkException, Py4JError, OSError) as error:
             # Spark was stopped or died: the session is not usable again.
             LOG.debug("a session is not kept: %s", error)

@@ -41,8 +41,8 @@ def check_text_conf(spark: HasConf) -> None:
 
 def check_texts(texts: Iterable[str], *, spark: HasConf) -> None:
     """Raise an error if a session would change one of these texts; other settings do not matter."""
-    whole = "\n".join(texts)
-    _check_settings(spark, (name for name, part in _AFFECTED_TEXT.items() if part in whole))
+    joined = "\n".join(texts)
+    _check_settings(spark, (name for name, part in _AFFECTED_TEXT.items() if part in joined))
 
 
 def check_table_name(name: str, *, spark: HasConf) -> None:

@@ -77,20 +77,23 @@ def as_storage_error(error: BaseException) -> PenstockError | None:
             destination=S3_PRESET,
             conf={"spark.jars.packages": ",".join(preset(version, S3_PRESET).coordinates)},
         )
-    if full := _DISK_FULL.search(text):
-        at = _DISK_FULL_PATH.search(text)
-        return StorageFull(path=redact((at and at[at.lastgroup or 0]) or _UNKNOWN_DISK), reason=full[0])
+    if disk_full := _DISK_FULL.search(text):
+        disk_path = _DISK_FULL_PATH.search(text)
+        return StorageFull(
+            path=redact((disk_path and disk_path[disk_path.lastgroup or 0]) or _UNKNOWN_DISK),
+            reason=disk_full[0],
+        )
     if missing := _MISSING_FILE.search(text):
         return PackageDamaged(path=redact(missing["path"]), reason="it does not exist")
     if _CATALOG_UNAVAILABLE.search(text):
         return _catalog_error(text)
     if "s3a" not in text and "awssdk" not in text:
         return None
-    refused, passing = _ACCESS_DENIED.search(text), _TRANSIENT.search(text)
-    if refused is not None:
-        return StorageAccessDenied(path=_address(text), reason=_reason(refused))
-    if passing is not None:
-        return StorageNotReachable(path=_address(text), reason=_reason(passing))
+    denied, transient = _ACCESS_DENIED.search(text), _TRANSIENT.search(text)
+    if denied is not None:
+        return StorageAccessDenied(path=_address(text), reason=_reason(denied))
+    if transient is not None:
+        return StorageNotReachable(path=_address(text), reason=_reason(transient))
     return None
 
 
@@ -100,8 +103,8 @@ def _catalog_error(text: str) -> PenstockError:
             "Spark has no JDBC driver for the database of the catalog",
             hint="give the session its jar, such as spark.jars.packages=org.postgresql:postgresql:<version>",
         )
-    cause, said = _CAUSE.search(text), _CATALOG_UNAVAILABLE.search(text)
-    why = cause["why"] if cause else (said and (said["rest"] or said["what"])) or ""
+    cause, catalog = _CAUSE.search(text), _CATALOG_UNAVAILABLE.search(text)
+    why = cause["why"] if cause else (catalog and (catalog["rest"] or catalog["what"])) or ""
     return DestinationTransientException(
         f"the catalog of the tables cannot be asked: {_shortened(why)}",
         hint="run again when it can be reached: what is in the tables is not loaded twice",
@@ -109,8 +112,8 @@ def _catalog_error(text: str) -> PenstockError:
 
 
 def _address(text: str) -> str:
-    found = _ADDRESS.search(text)
-    return redact(found[0]) if found else _UNKNOWN_ADDRESS
+    address = _ADDRESS.search(text)
+    return redact(address[0]) if address else _UNKNOWN_ADDRESS
 
 
 def _reason(match: re.Match[str]) -> str:
@@ -118,5 +121,5 @@ def _reason(match: re.Match[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    told = redact(text.strip())
-    return told if len(told) <= _MAX_REASON_LENGTH else f"{told[:_MAX_REASON_LENGTH]}…"
+    message = redact(text.strip())
+    return message if len(message) <= _MAX_REASON_LENGTH else f"{message[:_MAX_REASON_LENGTH]}…"

@@ -135,10 +135,10 @@ class SparkWatch:
             self._operations[operation_id] = tuple(_connect_stages(stages or ()))
             if done:
                 del self._operations[operation_id]
-            every = [stage for found in self._operations.values() for stage in found]
+            stages = [stage for operation_stages in self._operations.values() for stage in operation_stages]
         if self._on_stages is not None:
             with suppress(Exception):  # an error of the observer must not fail the operation
-                self._on_stages(every)
+                self._on_stages(stages)
 
     def _start_polling(self, tracker: Any) -> None:
         if self._on_stages is None or self._poller is not None:
@@ -170,12 +170,16 @@ class _JobGroup:
 
     @staticmethod
     def enter(context: Any, name: str) -> _JobGroup:
-        tracker, found = context.statusTracker(), context.getLocalProperty(_GROUP_PROPERTY)
-        before = frozenset(tracker.getJobIdsForGroup(found or name))
-        if found is None:
+        tracker, group = context.statusTracker(), context.getLocalProperty(_GROUP_PROPERTY)
+        earlier_jobs = frozenset(tracker.getJobIdsForGroup(group or name))
+        if group is None:
             context.setLocalProperty(_GROUP_PROPERTY, name)
         return _JobGroup(
-            context=context, tracker=tracker, name=found or name, jobs_before=before, is_own=found is None
+            context=context,
+            tracker=tracker,
+            name=group or name,
+            jobs_before=earlier_jobs,
+            is_own=group is None,
         )
 
     def jobs(self) -> set[int]:
@@ -201,13 +205,17 @@ def _repeat_cancel(groups: Sequence[_JobGroup]) -> None:
 def active_stages(tracker: Any, groups: Mapping[str, frozenset[int]]) -> list[SparkStage]:
     """Return the running stages of these job groups; earlier jobs in them are not ours."""
     active = set(tracker.getActiveJobsIds())
-    ours = {job for group, before in groups.items() for job in set(tracker.getJobIdsForGroup(group)) - before}
+    ours = {
+        job
+        for group, earlier_jobs in groups.items()
+        for job in set(tracker.getJobIdsForGroup(group)) - earlier_jobs
+    }
     jobs = [tracker.getJobInfo(job) for job in sorted(ours & active)]
     stages = dict.fromkeys(stage for job in jobs if job is not None for stage in job.stageIds)
-    found = [tracker.getStageInfo(stage) for stage in stages]
+    infos = [tracker.getStageInfo(stage) for stage in stages]
     return [
         SparkStage(stage_id=stage.stageId, tasks=stage.numTasks, done=stage.numCompletedTasks)
-        for stage in found
+        for stage in infos
         if stage is not None and (stage.numActiveTasks or 0 < stage.numCompletedTasks < stage.numTasks)
     ]
 

@@ -1,7 +1,7 @@
-"""For people who test with penstock or write plug-ins for it.
+"""Tools for tests with penstock and for plug-ins.
 
 Input:   a destination.
-Output:  cases that every destination must pass, tables as documents, deterministic nested rows of any number.
+Output:  a contract suite for destinations, tables as documents, deterministic nested rows.
 Imports: pipeline, sources, interfaces, errors.
 """
 

@@ -85,8 +85,8 @@ class Bench:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return all rows of a table; timestamps as text, in UTC."""
-        found = self.read(self.dataset_name, table) if self.read else self._read(table)
-        return [{name: _plain_value(value) for name, value in row.items()} for row in found]
+        rows = self.read(self.dataset_name, table) if self.read else self._read(table)
+        return [{name: _plain_value(value) for name, value in row.items()} for row in rows]
 
     def documents(self, *nested: str) -> dict[str, Any]:
         """Return the root table and its nested tables, by the last parts of their names."""
@@ -95,10 +95,10 @@ class Bench:
 
     def _read(self, table: str) -> Sequence[Mapping[str, Any]]:
         try:
-            found = self.pipeline().dataset()[table].arrow().to_pylist()
+            rows = self.pipeline().dataset()[table].arrow().to_pylist()
         except TableNotFound:
             return ()
-        return list(found)
+        return list(rows)
 
 
 def _plain_value(value: Any) -> Any:

@@ -82,8 +82,8 @@ class CrashingDestination:
 
         client.start_file_load, client.restore_file_load = started, restored
         client.complete_load = lambda load_id: self._step(lambda: complete(load_id))
-        made: JobClientBase = client
-        return made
+        client_base: JobClientBase = client
+        return client_base
 
     def _step(self, act: Callable[[], Any]) -> Any:
         with self._lock:
@@ -109,21 +109,23 @@ def _check_crash_at_each_step(bench: Bench, expected: dict[str, Any], **hints: A
     at, steps = 1, 2
     while at <= steps:
         for after in (False, True):
-            place = bench.of_case(f"{at}-{'after' if after else 'before'}")
-            place.load(_ROWS, **hints)
-            mortal = CrashingDestination(place.destination.reference, at=at, after=after)
-            dying = place.with_destination(
-                Destination(place.destination.destination_name, mortal, place.destination.arguments)
+            crashed_bench = bench.of_case(f"{at}-{'after' if after else 'before'}")
+            crashed_bench.load(_ROWS, **hints)
+            mortal = CrashingDestination(crashed_bench.destination.reference, at=at, after=after)
+            dying = crashed_bench.with_destination(
+                Destination(
+                    crashed_bench.destination.destination_name, mortal, crashed_bench.destination.arguments
+                )
             )
             try:
                 dying.load(_UPDATED_ROWS, **hints)
             except Crash:
                 steps = max(steps, mortal.steps + 1)
-                place.after_a_crash().resume()
+                crashed_bench.after_a_crash().resume()
             else:
                 return
-            found = place.documents("tags")
-            assert found == expected, f"step {at}, after={after}: {found}"
+            documents = crashed_bench.documents("tags")
+            assert documents == expected, f"step {at}, after={after}: {documents}"
         at += 1
 
 
@@ -145,8 +147,10 @@ def _check_merge_crashes(bench: Bench) -> None:
         {"id": 1, "name": "new", "tags": _tags("w")},
         {"id": 2, "name": "b", "tags": _tags("z")},
     ]
-    said = {"disposition": "merge", "strategy": "delete-insert"}
-    _check_crash_at_each_step(bench, {"rows": rows, "orphans": {}}, write_disposition=said, primary_key="id")
+    disposition = {"disposition": "merge", "strategy": "delete-insert"}
+    _check_crash_at_each_step(
+        bench, {"rows": rows, "orphans": {}}, write_disposition=disposition, primary_key="id"
+    )
 
 
 def _check_replace_crashes(bench: Bench) -> None:
@@ -172,8 +176,8 @@ def _check_other_machine(bench: Bench) -> None:
     bench.load(_ROWS)
     bench.elsewhere().load([{"id": 3, "late": 1}])
 
-    found = sorted((row["id"], row.get("late")) for row in bench.elsewhere().rows(ROOT_TABLE))
-    assert found == [(1, None), (2, None), (3, 1)], found
+    rows = sorted((row["id"], row.get("late")) for row in bench.elsewhere().rows(ROOT_TABLE))
+    assert rows == [(1, None), (2, None), (3, 1)], rows
 
 
 def _check_refresh(bench: Bench) -> None:
@@ -182,9 +186,9 @@ def _check_refresh(bench: Bench) -> None:
         bench.load(_ROWS)
         bench.pipeline().run(resource(_UPDATED_ROWS, name=ROOT_TABLE, **bench.hints), refresh=mode)
 
-        found = bench.documents("tags")
+        documents = bench.documents("tags")
         expected = {"rows": [{"id": 1, "name": "new", "tags": _tags("w")}], "orphans": {}}
-        assert found == expected, f"{mode}: {found}"
+        assert documents == expected, f"{mode}: {documents}"
 
 
 CASES: Final[tuple[CaseDefinition, ...]] = (

@@ -33,14 +33,20 @@ def documents(tables: Tables, root: str) -> dict[str, Any]:
 
 
 def _document(row: Mapping[str, Any], table: str, tables: Tables) -> dict[str, Any]:
-    found = {name: value for name, value in row.items() if value is not None and not _is_system_column(name)}
+    document = {
+        name: value for name, value in row.items() if value is not None and not _is_system_column(name)
+    }
     for below in sorted(tables):
         if _parent(below) == table:
-            rows = [one for one in tables[below] if one["_dlt_parent_id"] == row["_dlt_id"]]
-            ordered = sorted(rows, key=lambda one: (one["_dlt_list_idx"], repr(one)))
+            rows = [
+                nested_row for nested_row in tables[below] if nested_row["_dlt_parent_id"] == row["_dlt_id"]
+            ]
+            ordered = sorted(rows, key=lambda nested_row: (nested_row["_dlt_list_idx"], repr(nested_row)))
             if ordered:
-                found[below.rpartition("__")[2]] = [_document(one, below, tables) for one in ordered]
-    return dict(sorted(found.items()))
+                document[below.rpartition("__")[2]] = [
+                    _document(nested_row, below, tables) for nested_row in ordered
+                ]
+    return dict(sorted(document.items()))
 
 
 def _orphan_count(table: str, tables: Tables) -> int:

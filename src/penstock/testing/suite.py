@@ -77,8 +77,8 @@ class Case:
         raise AssertionError(f"{missing!r} is not among the capabilities, and was not refused")
 
     def _unsupported_need(self, bench: Bench) -> str | None:
-        able = bench.destination.capabilities
-        known = {*able.supported_write_dispositions, *able.supported_merge_strategies}
+        capabilities = bench.destination.capabilities
+        known = {*capabilities.supported_write_dispositions, *capabilities.supported_merge_strategies}
         return next((word for word in self.needs if word not in known), None)
 
 
@@ -92,8 +92,10 @@ def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[s
     >>> names[0], len(names) == len(set(names))
     ('append-adds-rows', True)
     """
-    cases = [_scenario_case(one) for one in SCENARIOS]
-    cases += [Case(name=one.name, promise=one.promise, check=one.check, needs=one.needs) for one in CASES]
+    cases = [_scenario_case(case) for case in SCENARIOS]
+    cases += [
+        Case(name=case.name, promise=case.promise, check=case.check, needs=case.needs) for case in CASES
+    ]
     known = {case.name for case in cases}
     unknown = [name for name in (*(gaps or {}), *only) if name not in known]
     if unknown:
@@ -104,10 +106,10 @@ def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[s
 
 def _scenario_case(scenario: Scenario) -> Case:
     def check(bench: Bench) -> None:
-        for rows, said in scenario.loads:
-            hints: dict[str, Any] = {**scenario.hints, **said}
+        for rows, load_hints in scenario.loads:
+            hints: dict[str, Any] = {**scenario.hints, **load_hints}
             bench.load(rows, **hints)
-        found = bench.documents(*scenario.nested)
-        assert found == scenario.expected(), f"{scenario.promise}: {found}"
+        documents = bench.documents(*scenario.nested)
+        assert documents == scenario.expected(), f"{scenario.promise}: {documents}"
 
     return Case(name=scenario.name, promise=scenario.promise, check=check, needs=scenario.needs)
