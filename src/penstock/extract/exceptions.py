@@ -1,4 +1,4 @@
-"""What extraction raises, by the names that programs for dlt catch.
+"""Errors of extraction, by the names that programs for dlt catch.
 
 `dlt.extract.exceptions` and `dlt.extract.incremental.exceptions` have these names. Where penstock has another
 name for the same, both mean one class.

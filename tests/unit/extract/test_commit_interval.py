@@ -63,7 +63,7 @@ def counted(most: int = 4) -> Iterator[Any]:
         yield {"n": number}
 
 
-def test_each_package_has_the_rows_and_the_state_of_its_moment(tmp_path: Path) -> None:
+def test_each_package_has_its_rows_and_the_state_after_them(tmp_path: Path) -> None:
     found = slices(counted(), tmp_path)
 
     assert [rows.get("counted") for _, rows in found] == [
@@ -84,7 +84,7 @@ def test_a_long_interval_is_one_package(tmp_path: Path) -> None:
     assert last_of(done, "counted") == 3
 
 
-def test_what_came_up_on_the_way_of_an_item_is_in_the_same_package(tmp_path: Path) -> None:
+def test_items_of_inner_generators_are_in_the_package_of_their_item(tmp_path: Path) -> None:
     @penstock.transformer
     def parts(item: dict[str, Any]) -> Iterator[Any]:
         for part in range(3):
@@ -97,7 +97,7 @@ def test_what_came_up_on_the_way_of_an_item_is_in_the_same_package(tmp_path: Pat
 
 
 @given(most=st.integers(0, 12), threads=st.integers(1, 4))
-def test_threads_never_let_the_state_run_ahead_of_the_rows(
+def test_the_state_never_runs_ahead_of_the_rows_of_threads(
     tmp_path_factory: pytest.TempPathFactory, most: int, threads: int
 ) -> None:
     @penstock.resource(parallelized=True)
@@ -125,7 +125,7 @@ def test_threads_never_let_the_state_run_ahead_of_the_rows(
     assert set(seen.values()) == {most - 1}
 
 
-def test_asynchronous_generators_are_cut_too(tmp_path: Path) -> None:
+def test_asynchronous_generators_are_divided_into_packages(tmp_path: Path) -> None:
     @penstock.resource
     async def later() -> AsyncIterator[Any]:
         for number in range(3):
@@ -138,7 +138,7 @@ def test_asynchronous_generators_are_cut_too(tmp_path: Path) -> None:
     assert [last_of(done, "later") for done, rows in found if rows] == [0, 1, 2]
 
 
-def test_user_code_is_told_of_the_package_at_hand(tmp_path: Path) -> None:
+def test_user_code_sees_the_current_package(tmp_path: Path) -> None:
     @penstock.resource
     def asking() -> Iterator[Any]:
         for _ in range(3):
@@ -153,13 +153,13 @@ def test_user_code_is_told_of_the_package_at_hand(tmp_path: Path) -> None:
     ]
 
 
-def test_a_table_that_is_written_as_a_whole_is_not_cut(tmp_path: Path) -> None:
+def test_replace_and_scd2_are_refused_with_a_commit_interval(tmp_path: Path) -> None:
     for said in ("replace", {"disposition": "merge", "strategy": "scd2"}):
         with pytest.raises(UsageError, match="commit_interval makes several"):
             slices([{"n": 1}], tmp_path, table_name="items", write_disposition=said)
 
 
-def test_a_failure_leaves_out_what_came_since_the_last_package(tmp_path: Path) -> None:
+def test_a_failure_excludes_the_rows_since_the_last_package(tmp_path: Path) -> None:
     @penstock.resource
     def bad() -> Iterator[Any]:
         state = penstock.current.resource_state()
@@ -176,7 +176,7 @@ def test_a_failure_leaves_out_what_came_since_the_last_package(tmp_path: Path) -
     assert [name for done, _ in found for name in done.report.failures] == ["bad"]
 
 
-def test_what_a_failed_resource_has_read_is_in_no_later_package(tmp_path: Path) -> None:
+def test_items_of_a_failed_resource_are_in_no_later_package(tmp_path: Path) -> None:
     @penstock.resource
     def bad(at: Any = penstock.sources.incremental("n", initial_value=-1)) -> Iterator[Any]:
         moment = current_context()
@@ -197,7 +197,7 @@ def test_what_a_failed_resource_has_read_is_in_no_later_package(tmp_path: Path) 
     assert state["sources"]["shop"]["resources"]["bad"]["incremental"]["n"]["last_value"] == 1
 
 
-def test_what_fed_a_failed_resource_is_read_no_further_in_later_packages(tmp_path: Path) -> None:
+def test_the_parent_of_a_failed_resource_is_not_read_for_later_packages(tmp_path: Path) -> None:
     @penstock.transformer
     def breaks(item: dict[str, Any]) -> dict[str, Any]:
         if item["n"] == 2:
@@ -218,7 +218,7 @@ def test_what_fed_a_failed_resource_is_read_no_further_in_later_packages(tmp_pat
     assert [name for done, _ in found for name in done.report.failures] == ["breaks", "counted"]
 
 
-def test_generators_are_closed_when_nobody_wants_the_next_package(tmp_path: Path) -> None:
+def test_generators_are_closed_without_a_next_package(tmp_path: Path) -> None:
     closed: list[float] = []
 
     @penstock.resource
@@ -239,7 +239,7 @@ def test_generators_are_closed_when_nobody_wants_the_next_package(tmp_path: Path
     assert closed
 
 
-def test_an_error_ends_it_after_the_packages_that_are_full(tmp_path: Path) -> None:
+def test_an_error_ends_extraction_after_the_complete_packages(tmp_path: Path) -> None:
     @penstock.resource
     def bad() -> Iterator[Any]:
         yield {"n": 1}
@@ -249,7 +249,7 @@ def test_an_error_ends_it_after_the_packages_that_are_full(tmp_path: Path) -> No
         slices(bad, tmp_path)
 
 
-def test_what_begins_anew_is_given_up_when_a_resource_fails_in_a_later_package(tmp_path: Path) -> None:
+def test_a_refresh_is_aborted_when_a_resource_fails_in_a_later_package(tmp_path: Path) -> None:
     @penstock.resource
     def bad() -> Iterator[Any]:
         yield {"n": 1}
@@ -263,7 +263,7 @@ def test_what_begins_anew_is_given_up_when_a_resource_fails_in_a_later_package(t
         slices([counted(), bad()], tmp_path, workload=left_out, refresh="drop_resources")
 
 
-def test_a_cursor_stands_in_each_package_where_its_rows_end(tmp_path: Path) -> None:
+def test_the_cursor_in_each_package_is_at_its_last_row(tmp_path: Path) -> None:
     @penstock.resource
     def moving(at: Any = penstock.sources.incremental("n", initial_value=-1)) -> Iterator[Any]:
         for number in range(at.last_value + 1, 5):

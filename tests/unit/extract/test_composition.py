@@ -72,7 +72,7 @@ def flat(items: Iterable[Any]) -> list[int]:
 
 
 @given(data=pages, given_steps=steps, limit=st.none() | st.integers(0, 15))
-def test_steps_and_limits_are_those_of_plain_python(
+def test_steps_and_limits_have_the_result_of_plain_python(
     data: list[Any], given_steps: list[Given], limit: int | None
 ) -> None:
     resource = penstock.resource(lambda: iter(data), name="n")
@@ -87,7 +87,7 @@ def test_steps_and_limits_are_those_of_plain_python(
 
 
 @given(data=pages, limit=st.integers(0, 15))
-def test_a_limit_of_rows_keeps_the_page_that_passes_it(data: list[Any], limit: int) -> None:
+def test_a_limit_of_rows_keeps_the_page_that_exceeds_it(data: list[Any], limit: int) -> None:
     expected: list[Any] = []
     for item in data:
         if len(flat(expected)) >= limit:
@@ -107,7 +107,7 @@ def appended(number: int, item: int) -> int:
     feeds=st.lists(st.integers(0, 6), min_size=1, max_size=7),
     chosen=st.sets(st.integers(0, 6), max_size=7),
 )
-def test_any_selection_of_any_tree_loads_just_what_is_selected(feeds: list[int], chosen: set[int]) -> None:
+def test_any_selection_loads_only_the_selected_resources(feeds: list[int], chosen: set[int]) -> None:
     """Node n takes its items from node `feeds[n] % n`, the first one from a list."""
     resources = [penstock.resource(range(3), name="r0")]
     ways: list[tuple[int, ...]] = [()]

@@ -72,7 +72,7 @@ def test_plain_json_reads_back_equal(row: dict[str, Any]) -> None:
 
 
 @given(thing=plain.filter(lambda thing: not isinstance(thing, dict)))
-def test_a_row_that_is_no_object_stands_under_value(thing: Any) -> None:
+def test_a_row_that_is_no_object_is_wrapped_in_value(thing: Any) -> None:
     assert json.loads(encode(thing)) == {"value": thing}
 
 
@@ -102,12 +102,12 @@ def test_a_row_that_is_no_object_stands_under_value(thing: Any) -> None:
         (Model(a=date(2026, 1, 2)), {"a": DATE + "2026-01-02"}),
     ],
 )
-def test_what_json_lacks_carries_a_tag(thing: Any, text: Any) -> None:
+def test_types_that_json_lacks_carry_a_tag(thing: Any, text: Any) -> None:
     assert value(thing) == text
 
 
 @pytest.mark.parametrize("hidden", [1, "x", float("nan"), 2**70], ids=["plain", "text", "nan", "large"])
-def test_tagged_values_are_the_same_beside_whatever_else_is_in_the_row(hidden: Any) -> None:
+def test_tagged_values_do_not_depend_on_other_values_of_the_row(hidden: Any) -> None:
     row = {"when": date(2026, 1, 2), "inner": [{"price": Decimal("1.5")}], "other": hidden}
 
     found = decoded(row)
@@ -130,19 +130,19 @@ def test_tagged_values_are_the_same_beside_whatever_else_is_in_the_row(hidden: A
     ],
 )
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_no_number_becomes_null_wherever_it_hides(wrap: Any, number: float) -> None:
+def test_non_finite_numbers_are_not_null_at_any_position(wrap: Any, number: float) -> None:
     text = encode({"v": wrap(number)}).decode()
 
     assert f'"{NON_FINITE}{number}"' in text
     assert "null" not in text
 
 
-def test_null_stays_null_beside_a_number_that_json_lacks() -> None:
+def test_null_remains_null_beside_a_non_finite_number() -> None:
     assert decoded({"a": None, "b": math.nan}) == {"a": None, "b": NON_FINITE + "nan"}
 
 
 @pytest.mark.parametrize("number", ["NaN", "-NaN", "Infinity", "-Infinity"])
-def test_a_decimal_that_is_no_number_is_tagged_like_a_float(number: str) -> None:
+def test_a_non_finite_decimal_is_tagged_like_a_float(number: str) -> None:
     assert value(Decimal(number)) == NON_FINITE + str(float(number))
     assert value(Decimal("sNaN")) == NON_FINITE + "nan"
 
@@ -156,22 +156,22 @@ def test_integers_of_any_size_are_kept_to_the_last_digit(number: int) -> None:
 
 
 @given(number=st.integers(2**64, 2**200))
-def test_large_integers_are_found_wherever_they_hide(number: int) -> None:
+def test_large_integers_are_tagged_at_any_position(number: int) -> None:
     assert value([{"a": (number,)}]) == [{"a": [f"{WEI}{number}"]}]
 
 
 @given(text=tagged_texts)
-def test_a_users_text_that_begins_like_a_tag_is_marked_as_text(text: str) -> None:
+def test_a_text_that_begins_with_a_tag_is_escaped(text: str) -> None:
     assert value(text) == ESCAPED_TEXT + text
     assert value([text, {"k": text}]) == [ESCAPED_TEXT + text, {"k": ESCAPED_TEXT + text}]
 
 
 @given(text=texts.filter(lambda text: text[:1] not in TAGS), tag=st.sampled_from(TAGS))
-def test_a_text_with_such_a_character_further_on_is_left_alone(text: str, tag: str) -> None:
+def test_a_text_with_a_tag_after_its_first_character_is_unchanged(text: str, tag: str) -> None:
     assert value(f"a{tag}{text}") == f"a{tag}{text}"
 
 
-def test_keys_may_be_other_things_than_texts() -> None:
+def test_keys_of_other_types_become_texts() -> None:
     assert decoded({1: "a", None: "b", False: "c", 2.5: "d"}) == {
         "1": "a",
         "null": "b",
@@ -185,17 +185,17 @@ def test_a_dataclass_and_a_model_are_rows() -> None:
     assert decoded(Model(a=1)) == {"a": 1}
 
 
-def test_a_model_is_written_by_the_names_that_its_columns_have() -> None:
+def test_a_model_is_written_with_its_aliases() -> None:
     row = Aliased(inner=Model(a=date(2026, 1, 2)), someKey=7)
 
     assert decoded(row) == {"inner": {"a": DATE + "2026-01-02"}, "someKey": 7}
 
 
-def test_an_enum_is_its_value_whatever_that_is() -> None:
+def test_an_enum_is_encoded_as_its_value() -> None:
     assert [value(size) for size in Size] == ["small", NON_FINITE + "nan", ESCAPED_TEXT + DECIMAL + "x"]
 
 
-def test_values_of_numpy_and_pandas_are_those_of_python() -> None:
+def test_values_of_numpy_and_pandas_are_encoded_as_python_values() -> None:
     row = {
         "int": np.int64(7),
         "float": np.float64(1.5),
@@ -216,7 +216,7 @@ def test_values_of_numpy_and_pandas_are_those_of_python() -> None:
 
 
 @pytest.mark.parametrize("levels", [200, 300, 400])
-def test_deep_rows_are_written_as_long_as_they_can_be_read(levels: int) -> None:
+def test_deep_rows_are_written_up_to_the_nesting_that_readers_support(levels: int) -> None:
     row: Any = 1
     for _ in range(levels):
         row = {"a": row}
@@ -224,13 +224,13 @@ def test_deep_rows_are_written_as_long_as_they_can_be_read(levels: int) -> None:
     assert json.loads(encode(row)) == row
 
 
-def test_halves_of_a_pair_are_joined_and_keys_that_become_alike_stay_two() -> None:
+def test_surrogates_are_joined_and_keys_that_become_equal_are_both_kept() -> None:
     assert decoded({"v": "\ud83d\ude00"}) == {"v": "\N{GRINNING FACE}"}
     alike = {f"a{half}": number for number, half in enumerate("\ud800\udc00")}
     assert decoded(alike) == {"a\ufffd": 0, "a\ufffd\ufffd": 1}
 
 
-def test_a_dataclass_has_the_same_fields_whatever_its_values() -> None:
+def test_the_fields_of_a_dataclass_do_not_depend_on_its_values() -> None:
     @dataclass
     class Row:
         x: float
@@ -240,7 +240,7 @@ def test_a_dataclass_has_the_same_fields_whatever_its_values() -> None:
     assert list(decoded(Row(math.nan))) == list(decoded(Row(1.0))) == ["x"]
 
 
-def test_a_dataclass_has_the_same_fields_whatever_else_is_kept_on_it() -> None:
+def test_undeclared_attributes_of_a_dataclass_are_not_encoded() -> None:
     @dataclass
     class Row:
         x: float
@@ -256,12 +256,12 @@ def test_a_dataclass_has_the_same_fields_whatever_else_is_kept_on_it() -> None:
     assert [list(decoded(row)) for row in rows] == [["x"], ["x"]]
 
 
-def test_the_class_of_a_dataclass_is_no_row() -> None:
+def test_a_dataclass_type_is_no_row() -> None:
     with pytest.raises((orjson.JSONEncodeError, TypeError)):
         encode(Point)
 
 
-def test_a_dataclass_with_an_argument_for_its_constructor_only_is_a_row() -> None:
+def test_a_dataclass_with_an_init_only_argument_is_a_row() -> None:
     @dataclass
     class Row:
         x: float
@@ -274,12 +274,12 @@ def test_a_dataclass_with_an_argument_for_its_constructor_only_is_a_row() -> Non
 
 
 @pytest.mark.parametrize("thing", [object(), 1j, timedelta(1), lambda: 1])
-def test_what_has_no_json_form_is_an_error_that_extract_knows(thing: Any) -> None:
+def test_a_value_without_a_json_form_raises_a_known_error(thing: Any) -> None:
     with pytest.raises((orjson.JSONEncodeError, TypeError, ValueError)):
         encode({"v": thing})
 
 
-def test_a_row_that_holds_itself_is_an_error_that_extract_knows() -> None:
+def test_a_recursive_row_raises_a_known_error() -> None:
     row: dict[str, Any] = {}
     row["self"] = row
 

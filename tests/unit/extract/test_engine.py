@@ -26,7 +26,7 @@ def test_resources_take_turns_one_item_each() -> None:
     assert found == [("a", 0), ("b", 0), ("c", 0), ("a", 1), ("c", 1), ("a", 2)]
 
 
-def test_one_resource_after_the_other_if_that_is_wanted() -> None:
+def test_fifo_reads_one_resource_after_the_other() -> None:
     found = arrivals([counting("a", 2), counting("b", 2)], next_item_mode="fifo")
 
     assert found == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
@@ -47,7 +47,7 @@ def test_rows_keep_the_order_in_which_generators_yield_them() -> None:
     assert found == ["00x", "00y", "01x", "01y", "10x", "10y", "11x", "11y"]
 
 
-def test_an_item_arrives_before_the_next_one_is_asked_for() -> None:
+def test_an_item_is_yielded_before_the_next_one_is_read() -> None:
     """A generator may change and yield the same row again."""
 
     @penstock.resource
@@ -64,7 +64,7 @@ def test_an_item_arrives_before_the_next_one_is_asked_for() -> None:
     assert seen == [{"n": 0}, {"n": 1}, {"n": 2}]
 
 
-def test_what_feeds_is_asked_again_only_when_what_it_fed_is_done() -> None:
+def test_a_parent_is_read_again_only_after_its_transformers_are_done() -> None:
     log: list[str] = []
 
     @penstock.resource(selected=False)
@@ -114,7 +114,7 @@ def test_generators_are_closed_when_reading_ends_early() -> None:
     assert sorted(closed) == ["a", "b", "forever"]
 
 
-def test_a_limit_closes_its_generator_and_leaves_the_others_alone() -> None:
+def test_a_limit_closes_only_its_generator() -> None:
     log: list[str] = []
 
     @penstock.resource
@@ -131,7 +131,7 @@ def test_a_limit_closes_its_generator_and_leaves_the_others_alone() -> None:
     assert log == ["closed"]
 
 
-def test_a_limit_lets_what_it_feeds_finish() -> None:
+def test_transformers_finish_after_the_limit_of_their_parent() -> None:
     @penstock.transformer
     def twice(item: int) -> Iterator[int]:
         yield item
@@ -142,7 +142,7 @@ def test_a_limit_lets_what_it_feeds_finish() -> None:
     assert [item for _, item in found] == [0, 0, 1, 1]
 
 
-def test_a_limit_of_nothing_begins_nothing() -> None:
+def test_a_limit_of_zero_reads_no_item() -> None:
     begun: list[bool] = []
 
     @penstock.resource
@@ -190,14 +190,14 @@ def test_an_error_names_the_resource_the_item_and_the_code(first: int) -> None:
         lambda r: r | penstock.transformer(lambda item: 1 // (item - 2), name="n"),
     ],
 )
-def test_an_error_in_a_step_names_the_item_that_it_was_about(change: Any) -> None:
+def test_an_error_in_a_step_names_its_item(change: Any) -> None:
     with pytest.raises(ResourceFailed) as caught:
         arrivals(change(counting("n", 5)))
 
     assert (caught.value.resource, caught.value.item) == ("n", 3)
 
 
-def test_errors_of_ours_and_interrupts_are_not_wrapped() -> None:
+def test_penstock_errors_and_interrupts_are_not_wrapped() -> None:
     def usage() -> Iterator[int]:
         yield 1
         raise UsageError("no such page")
@@ -232,7 +232,7 @@ def test_other_generators_are_closed_after_an_error() -> None:
     assert closed == [True]
 
 
-def test_an_error_is_not_hidden_by_what_closing_the_others_raises() -> None:
+def test_an_error_while_closing_does_not_hide_the_first_error() -> None:
     def clumsy() -> Iterator[int]:
         try:
             while True:
@@ -250,7 +250,7 @@ def test_an_error_is_not_hidden_by_what_closing_the_others_raises() -> None:
     assert "clumsy raised OSError" in caught.value.__notes__[0]
 
 
-def test_an_error_while_a_limit_closes_a_generator_is_told() -> None:
+def test_an_error_while_a_limit_closes_a_generator_is_reported() -> None:
     def clumsy() -> Iterator[int]:
         try:
             while True:
@@ -262,7 +262,7 @@ def test_an_error_while_a_limit_closes_a_generator_is_told() -> None:
         arrivals(penstock.resource(clumsy).add_limit(1))
 
 
-def test_a_resource_that_yields_a_resource_is_told_so() -> None:
+def test_a_resource_that_yields_a_resource_is_an_error() -> None:
     def wrong() -> Iterator[Any]:
         yield counting("inner", 1)
 
@@ -278,12 +278,12 @@ def test_a_coroutine_is_not_a_resource() -> None:
         arrivals(penstock.resource(wrong))
 
 
-def test_what_is_no_cursor_is_refused() -> None:
+def test_an_invalid_cursor_is_refused() -> None:
     with pytest.raises(UsageError, match="is no incremental"):
         penstock.resource([{"id": 1}], name="orders", incremental=object())
 
 
-def test_metrics_count_what_passes() -> None:
+def test_metrics_are_counted_for_each_item() -> None:
     def count(item: Any, _: Any, metrics: dict[str, Any]) -> None:
         metrics["items"] = metrics.get("items", 0) + 1
 

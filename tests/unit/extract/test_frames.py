@@ -92,7 +92,7 @@ def one(values: pa.Array) -> tuple[Any, list[Any]]:
     ],
     ids=["table", "batch", "reader", "pandas", "polars", "lazy"],
 )
-def test_a_frame_lands_typed_in_files_with_its_columns(package: Package, frame: Any) -> None:
+def test_a_frame_is_written_typed_with_its_columns(package: Package, frame: Any) -> None:
     done = extracted(frame, package, table_name="t")
 
     (table,) = done.extracted.tables
@@ -153,7 +153,7 @@ def test_a_frame_lands_typed_in_files_with_its_columns(package: Package, frame: 
     ],
     ids=lambda value: str(value.type) if isinstance(value, pa.Array) else "",
 )
-def test_every_type_has_its_rule(values: pa.Array, kind: str, landed: list[Any]) -> None:
+def test_every_arrow_type_has_a_rule(values: pa.Array, kind: str, landed: list[Any]) -> None:
     assert one(values) == (kind, landed)
 
 
@@ -165,14 +165,14 @@ def test_every_type_has_its_rule(values: pa.Array, kind: str, landed: list[Any])
         (pa.array([time(1, 2, 3, 4)], pa.time64("ns")), "01:02:03.000004"),
     ],
 )
-def test_a_time_of_day_is_the_text_that_rows_of_python_have(values: pa.Array, text: str) -> None:
+def test_a_time_of_day_has_the_same_text_as_in_python_rows(values: pa.Array, text: str) -> None:
     batch = to_batch(pa.record_batch({"x": values}))
 
     assert batch.columns["fields"][0]["metadata"] == {"kind": "time"}
     assert batch.rows["x"].to_pylist() == [text] == [values[0].as_py().isoformat()]
 
 
-def test_nested_values_keep_their_form_and_follow_the_same_rules() -> None:
+def test_nested_values_follow_the_same_rules() -> None:
     values = pa.array(
         [
             [{"n": 1, "at": datetime(2024, 1, 2, tzinfo=UTC), "none": None, "empty": {}, "m": [("k", 1)]}],
@@ -201,7 +201,7 @@ def test_nested_values_keep_their_form_and_follow_the_same_rules() -> None:
     assert landed == [[{"n": 1, "at": datetime(2024, 1, 2, tzinfo=UTC), "m": [("k", 1)]}], None]
 
 
-def test_what_holds_nothing_is_left_out_and_its_rows_are_kept() -> None:
+def test_columns_of_nulls_are_not_written_and_their_rows_are() -> None:
     batch = to_batch(
         pa.record_batch({"none": pa.nulls(3), "empty": [{}, {}, None], "nothings": [[None], [], None]})
     )
@@ -233,14 +233,14 @@ def test_what_holds_nothing_is_left_out_and_its_rows_are_kept() -> None:
         ),
     ],
 )
-def test_what_files_cannot_hold_is_refused_by_the_name_of_its_column(
+def test_an_unsupported_type_is_refused_by_the_name_of_its_column(
     batch: pa.RecordBatch, message: str
 ) -> None:
     with pytest.raises(UnsupportedColumnType, match=message):
         to_batch(batch)
 
 
-def test_odd_names_stand_in_files_under_plain_ones(package: Package) -> None:
+def test_unusual_column_names_have_plain_names_in_files(package: Package) -> None:
     keys = ["a", "A", "a.b", "we ird", 'q"`', "", "_metadata", "c_0123456789abcdef", "ü", "c"]
     frame = pa.table([pa.array([index]) for index in range(len(keys))], names=keys)
 
@@ -257,14 +257,14 @@ def test_odd_names_stand_in_files_under_plain_ones(package: Package) -> None:
 
 
 @given(keys=st.lists(st.text(max_size=6), unique=True, max_size=20))
-def test_names_in_files_differ_where_keys_do_even_for_those_who_know_no_case(keys: list[str]) -> None:
+def test_names_in_files_differ_without_regard_to_case_if_their_keys_differ(keys: list[str]) -> None:
     names = [file_column_name(key) for key in keys]
 
     assert len({name.lower() for name in names}) == len(keys)
     assert all(name.replace("_", "a").isalnum() and name.isascii() for name in names)
 
 
-def test_frames_and_rows_of_one_table_stand_side_by_side(package: Package) -> None:
+def test_frames_and_rows_of_one_table_are_stored_in_separate_folders(package: Package) -> None:
     def frames() -> Iterator[Any]:
         yield TABLE.select(["id"])
         yield {"id": 3}
@@ -308,7 +308,7 @@ def test_a_limit_counts_a_frame_as_one_item_or_its_rows(package: Package) -> Non
     assert (by_items.report.rows, by_rows.report.rows) == (4, 4)
 
 
-def test_a_large_frame_is_taken_in_row_groups_and_files_are_rotated(package: Package) -> None:
+def test_a_large_frame_is_divided_into_row_groups_and_files(package: Package) -> None:
     frame = pa.table({"n": range(25_000)})
     rotation = Rotation(row_group_bytes=40_000, file_bytes=100_000)
 
@@ -332,7 +332,7 @@ def test_small_frames_share_a_row_group(package: Package) -> None:
     assert files_of(package, table).num_rows == 100
 
 
-def test_the_rest_of_a_large_frame_does_not_keep_all_of_it(package: Package) -> None:
+def test_the_remainder_of_a_large_frame_does_not_keep_the_frame_in_memory(package: Package) -> None:
     batches = list(frame_batches(pa.table({"n": range(100_001)}), "arrow", Rotation()))
     writer = TypedPartWriter(package.store, "data", Rotation(), batches[0].columns)
 
@@ -344,7 +344,7 @@ def test_the_rest_of_a_large_frame_does_not_keep_all_of_it(package: Package) -> 
     writer.close()
 
 
-def test_a_missing_number_of_pandas_is_null_and_its_index_is_left_out(package: Package) -> None:
+def test_a_missing_number_of_pandas_is_null_and_its_index_is_not_written(package: Package) -> None:
     frame = pd.DataFrame({"n": [1.5, float("nan")]}, index=pd.Index([7, 8], name="key"))
 
     done = extracted(frame, package, table_name="t")
@@ -352,7 +352,7 @@ def test_a_missing_number_of_pandas_is_null_and_its_index_is_left_out(package: P
     assert typed_rows(package, done) == [{"n": 1.5}, {"n": None}]
 
 
-def test_a_frame_without_rows_lands_nothing(package: Package) -> None:
+def test_a_frame_without_rows_writes_no_file(package: Package) -> None:
     done = extracted(pa.table({"a": pa.array([], pa.int64())}), package, table_name="t")
 
     assert (done.report.rows, done.extracted.tables) == (0, ())
@@ -363,7 +363,7 @@ def test_a_column_that_arrow_cannot_type_is_an_error_of_the_resource(package: Pa
         extracted(pd.DataFrame({"mixed": [1, "x"]}), package, table_name="t")
 
 
-def test_a_resource_that_fails_takes_its_frames_with_it(package: Package) -> None:
+def test_the_frames_of_a_failed_resource_are_discarded(package: Package) -> None:
     def good() -> Iterator[Any]:
         yield pa.table({"id": [1]})
 
@@ -378,7 +378,7 @@ def test_a_resource_that_fails_takes_its_frames_with_it(package: Package) -> Non
     assert done.report.resources == {"good": 1, "bad": 0}
 
 
-def test_a_page_may_be_of_frames(package: Package) -> None:
+def test_a_page_can_contain_frames(package: Package) -> None:
     def pages() -> Iterator[Any]:
         yield [pa.table({"n": [1, 2]}), pa.table({"n": [3]})]
         yield [pa.table({"n": [4]}), {"n": 5}]

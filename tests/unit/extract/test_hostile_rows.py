@@ -13,7 +13,7 @@ PUT_ASIDE = {case.name: case for case in ALL if isinstance(case, PutAside)}
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_every_value_of_a_row_that_breaks_tools_is_written(name: str) -> None:
+def test_every_value_of_a_hostile_row_is_written(name: str) -> None:
     assert json.loads(encode(KEPT[name].row)) == KEPT[name].value
 
 
@@ -24,11 +24,11 @@ def test_a_row_without_a_json_form_says_why(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_pythons_own_encoder_writes_the_same_rows(name: str) -> None:
+def test_the_fallback_encoder_writes_the_same_rows(name: str) -> None:
     assert json.loads(encode_text(KEPT[name].row)) == KEPT[name].value
 
 
 @pytest.mark.parametrize("name", PUT_ASIDE)
-def test_pythons_own_encoder_refuses_the_same_rows(name: str) -> None:
+def test_the_fallback_encoder_refuses_the_same_rows(name: str) -> None:
     with pytest.raises((TypeError, ValueError), match=PUT_ASIDE[name].reason):
         encode_text(PUT_ASIDE[name].row)

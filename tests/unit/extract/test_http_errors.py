@@ -40,9 +40,7 @@ STATUSES = {
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_an_endpoint_that_fails_names_the_host_the_status_and_what_to_do(
-    status: int, api: Api, tmp_path: Path
-) -> None:
+def test_an_http_error_names_the_host_the_status_and_the_fix(status: int, api: Api, tmp_path: Path) -> None:
     kind, phrase, advice = STATUSES[status]
     client = {"base_url": api.url, "session": RetrySession(attempts=1)}
     endpoint = {"path": f"flaky/x/{status}/9", "params": {"api_key": "hush-hush-hush"}}
@@ -65,7 +63,7 @@ def test_an_endpoint_that_fails_names_the_host_the_status_and_what_to_do(
 
 
 @pytest.mark.parametrize("library", ["requests", "urllib"])
-def test_requests_of_the_users_own_code_are_answers_as_well(library: str, api: Api, tmp_path: Path) -> None:
+def test_http_errors_of_user_code_are_recognized(library: str, api: Api, tmp_path: Path) -> None:
     url = f"{api.url}/flaky/x/500/9"
 
     def asked() -> Iterator[Any]:
@@ -82,7 +80,7 @@ def test_requests_of_the_users_own_code_are_answers_as_well(library: str, api: A
     assert caught.value.status == 500
 
 
-def test_an_answer_that_an_executor_got_is_reported_the_same_way(api: Api) -> None:
+def test_an_http_error_on_an_executor_is_reported_the_same_way(api: Api) -> None:
     def asked(_: Any) -> Iterator[Any]:
         requests.get(f"{api.url}/secure/bearer", timeout=10).raise_for_status()
         yield {}

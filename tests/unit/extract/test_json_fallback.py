@@ -42,9 +42,9 @@ values = st.recursive(
 
 
 @given(row=st.dictionaries(keys, values, max_size=4) | values)
-def test_pythons_own_encoder_means_what_the_fast_one_means(row: Any) -> None:
+def test_the_fallback_encoder_agrees_with_orjson(row: Any) -> None:
     assert json.loads(encode_text(row)) == json.loads(encode(row))
 
 
-def test_it_is_one_line_without_blanks() -> None:
+def test_the_text_is_one_line_without_blanks() -> None:
     assert encode_text({"a": [1, "é"], "b": None}) == '{"a":[1,"é"],"b":null}'

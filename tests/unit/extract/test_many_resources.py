@@ -67,7 +67,7 @@ def told(many: int, folder: Path, *, breaks: int = -1) -> Any:
     return json.loads(done.stdout)
 
 
-def test_very_many_resources_are_extracted_in_seconds_and_little_memory(tmp_path: Path) -> None:
+def test_many_resources_are_extracted_in_seconds_and_little_memory(tmp_path: Path) -> None:
     few, many = told(20, tmp_path / "few"), told(MANY, tmp_path / "many")
 
     took = f"{many['seconds']:.1f} s of processor, {many['megabytes']:.0f} MiB"
@@ -78,7 +78,7 @@ def test_very_many_resources_are_extracted_in_seconds_and_little_memory(tmp_path
 
 
 @pytest.mark.parametrize("breaks", [MANY * 7 // 9, MANY * 8 // 10])
-def test_the_one_that_fails_is_named_whether_it_runs_in_a_thread_or_not(tmp_path: Path, breaks: int) -> None:
+def test_the_failed_resource_is_named_with_and_without_threads(tmp_path: Path, breaks: int) -> None:
     error = told(MANY, tmp_path, breaks=breaks)
 
     assert error == {

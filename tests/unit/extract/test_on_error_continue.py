@@ -44,7 +44,7 @@ def whole(name: str, *, rows: int, table: str | None = None) -> Any:
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-def test_the_others_go_on_and_the_failure_is_told(package: Package, parallel: bool) -> None:
+def test_other_resources_continue_and_the_failure_is_reported(package: Package, parallel: bool) -> None:
     done = extracted(
         [breaking("bad", after=2, parallel=parallel), whole("good", rows=3)], package, workload=GOING_ON
     )
@@ -57,7 +57,7 @@ def test_the_others_go_on_and_the_failure_is_told(package: Package, parallel: bo
     assert list(done.extracted.declared_tables) == ["good"]
 
 
-def test_the_collector_hears_of_rows_and_of_what_is_left_out(package: Package) -> None:
+def test_the_collector_receives_row_counts_and_excluded_resources(package: Package) -> None:
     told = RecordingCollector()
 
     extracted([breaking("bad", after=2), whole("good", rows=3)], package, workload=GOING_ON, collector=told)
@@ -67,7 +67,7 @@ def test_the_collector_hears_of_rows_and_of_what_is_left_out(package: Package) -
     assert told.messages == ["bad raised KeyError('bad') at item 3"]
 
 
-def test_of_a_shared_table_only_the_rows_of_the_failed_one_are_missing(package: Package) -> None:
+def test_a_shared_table_lacks_only_the_rows_of_the_failed_resource(package: Package) -> None:
     tiny = Rotation(row_group_rows=2, file_bytes=1)
 
     done = extracted(
@@ -83,7 +83,7 @@ def test_of_a_shared_table_only_the_rows_of_the_failed_one_are_missing(package: 
     assert set(done.extracted.declared_tables) == {"both"}
 
 
-def test_what_a_failed_resource_feeds_is_left_out_and_what_feeds_it_is_not(package: Package) -> None:
+def test_transformers_of_a_failed_resource_are_excluded_and_its_parent_is_not(package: Package) -> None:
     @penstock.transformer
     def breaks(item: dict[str, Any]) -> dict[str, Any]:
         if item["n"] == 2:
@@ -103,7 +103,7 @@ def test_what_a_failed_resource_feeds_is_left_out_and_what_feeds_it_is_not(packa
     assert set(done.report.failures) == {"breaks", "after"}
 
 
-def test_what_only_fed_a_failed_resource_is_not_read_to_its_end(package: Package) -> None:
+def test_a_parent_that_feeds_only_a_failed_resource_is_not_read_to_its_end(package: Package) -> None:
     drawn: list[int] = []
 
     @penstock.resource(selected=False)
@@ -121,7 +121,7 @@ def test_what_only_fed_a_failed_resource_is_not_read_to_its_end(package: Package
     assert drawn == [0]
 
 
-def test_a_failed_resource_remembers_what_it_did_before(package: Package) -> None:
+def test_the_state_of_a_failed_resource_is_restored(package: Package) -> None:
     @penstock.resource
     def bad() -> Iterator[Any]:
         penstock.current.resource_state()["last"] = 5
@@ -141,7 +141,7 @@ def test_a_failed_resource_remembers_what_it_did_before(package: Package) -> Non
     assert done.extracted.state["shop"]["resources"] == {"bad": {"last": 4}, "good": {"last": 6}}
 
 
-def test_the_cursor_of_a_failed_resource_stays_where_it_was(package: Package) -> None:
+def test_the_cursor_of_a_failed_resource_does_not_advance(package: Package) -> None:
     @penstock.resource
     def bad(at: Any = penstock.sources.incremental("n")) -> Iterator[Any]:
         yield {"n": 7}
@@ -157,7 +157,7 @@ def test_the_cursor_of_a_failed_resource_stays_where_it_was(package: Package) ->
 
 
 @pytest.mark.parametrize("is_loaded", [True, False])
-def test_what_moved_on_past_items_that_a_failed_one_did_not_get_is_left_out_too(
+def test_a_parent_whose_cursor_advanced_past_items_of_a_failed_transformer_is_excluded(
     package: Package, is_loaded: bool
 ) -> None:
     @penstock.resource(selected=is_loaded)
@@ -189,7 +189,7 @@ def test_what_moved_on_past_items_that_a_failed_one_did_not_get_is_left_out_too(
     assert "last" not in done.extracted.state["shop"]["resources"]["feeding"]
 
 
-def test_a_row_or_a_table_name_that_breaks_is_the_failure_of_its_resource(package: Package) -> None:
+def test_an_error_in_a_row_or_a_table_name_is_a_failure_of_its_resource(package: Package) -> None:
     named = penstock.resource([{"n": 1}], name="named", table_name=lambda row: row["missing"])
     odd = penstock.resource([{"n": 1}, {"n": 1j}], name="odd")
     strict = Workload(on_error="continue", on_bad_row="fail")
@@ -203,7 +203,7 @@ def test_a_row_or_a_table_name_that_breaks_is_the_failure_of_its_resource(packag
     assert list(rows_of(package, done)) == ["good"]
 
 
-def test_when_nothing_comes_through_it_is_an_error(package: Package) -> None:
+def test_a_failure_of_all_resources_is_an_error(package: Package) -> None:
     with pytest.raises(ResourceFailed) as raised:
         extracted([breaking("a", after=0), breaking("b", after=1)], package, workload=GOING_ON)
 
@@ -211,7 +211,7 @@ def test_when_nothing_comes_through_it_is_an_error(package: Package) -> None:
 
 
 @given(ends=st.lists(st.tuples(st.integers(0, 6), st.booleans(), st.sampled_from("xy")), min_size=1))
-def test_whatever_breaks_when_the_rest_is_whole(
+def test_any_failures_leave_the_rows_of_other_resources_complete(
     tmp_path_factory: pytest.TempPathFactory, ends: list[tuple[int, bool, str]]
 ) -> None:
     package = Packages.at(str(tmp_path_factory.mktemp("going"))).package("17.5")

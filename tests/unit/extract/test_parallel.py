@@ -54,7 +54,7 @@ def test_deferred_calls_run_at_the_same_time() -> None:
     assert items(found) == list(range(8))
 
 
-def test_no_more_is_under_way_than_is_allowed_and_generators_wait_for_it() -> None:
+def test_at_most_max_parallel_items_run_and_generators_wait() -> None:
     asked, done, crowd = [0], [0], Crowd()
     most_ahead = [0]
 
@@ -109,7 +109,7 @@ def test_a_parallel_generator_is_never_run_twice_at_once_and_keeps_its_order() -
     assert crowd.most == 1
 
 
-def test_a_parallel_transformer_works_on_several_items_and_holds_up_what_feeds_it() -> None:
+def test_a_parallel_transformer_processes_several_items_and_delays_its_parent() -> None:
     meeting = threading.Barrier(3, timeout=120)
     begun: list[int] = []
     fed: list[int] = []
@@ -164,7 +164,7 @@ def test_an_error_in_a_deferred_call_names_the_item() -> None:
     assert (caught.value.resource, caught.value.item) == ("pages", 4)
 
 
-def test_no_thread_is_left_behind() -> None:
+def test_all_threads_end_with_the_reading() -> None:
     @penstock.defer
     def fetch(number: int) -> int:
         time.sleep(0.01)
@@ -186,7 +186,7 @@ def test_no_thread_is_left_behind() -> None:
     assert set(threading.enumerate()) <= before
 
 
-def test_code_in_threads_and_coroutines_knows_its_resource_and_state() -> None:
+def test_code_in_threads_and_coroutines_sees_its_resource_and_state() -> None:
     state: dict[str, Any] = {}
 
     @penstock.defer
@@ -229,7 +229,7 @@ def test_asynchronous_generators_wait_for_each_other() -> None:
     assert items(arrivals([meeting("a", "b"), meeting("b", "a")])) == ["a", "b"]
 
 
-def test_an_asynchronous_transformer_has_several_items_under_way() -> None:
+def test_an_asynchronous_transformer_processes_several_items_concurrently() -> None:
     crowd = Crowd()
 
     @penstock.transformer
@@ -278,7 +278,7 @@ def test_an_error_in_a_coroutine_names_its_resource() -> None:
     assert (caught.value.resource, caught.value.item) == ("breaking", 2)
 
 
-def test_what_was_under_way_when_a_limit_was_reached_is_dropped() -> None:
+def test_items_in_progress_when_a_limit_is_reached_are_dropped() -> None:
     @penstock.defer
     def fetch(number: int) -> int:
         return number

@@ -40,7 +40,7 @@ def test_texts_are_written_in_order_and_counted(tmp_path: Path) -> None:
     assert (writer.rows, writer.bytes, writer.files) == (1000, sum(len(text.encode()) for text in texts), 1)
 
 
-def test_row_groups_are_cut_by_rows_and_files_by_bytes(tmp_path: Path) -> None:
+def test_row_groups_are_limited_by_rows_and_files_by_bytes(tmp_path: Path) -> None:
     rotation = Rotation(row_group_rows=2, row_group_bytes=1000, file_bytes=6)
 
     with RowPartWriter(FileStorage(str(tmp_path)), "data", rotation) as writer:
@@ -55,7 +55,7 @@ def test_row_groups_are_cut_by_rows_and_files_by_bytes(tmp_path: Path) -> None:
     assert writer.files == 2
 
 
-def test_a_row_group_is_cut_by_bytes_too(tmp_path: Path) -> None:
+def test_a_row_group_is_limited_by_bytes(tmp_path: Path) -> None:
     with RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation(row_group_bytes=5)) as writer:
         for text in (b"aaaaaaaaa", b"bb", b"cc", b"dd", b"ee"):
             writer.write(text)
@@ -69,7 +69,7 @@ def test_a_row_group_is_cut_by_bytes_too(tmp_path: Path) -> None:
     group=st.integers(1, 12),
     file=st.integers(1, 30),
 )
-def test_no_text_is_lost_or_repeated_however_files_are_cut(
+def test_no_text_is_lost_or_repeated_with_any_limits(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], rows: int, group: int, file: int
 ) -> None:
     folder = tmp_path_factory.mktemp("parts")
@@ -85,7 +85,7 @@ def test_no_text_is_lost_or_repeated_however_files_are_cut(
     assert all(len(cut) <= rows for part in found for cut in part)
 
 
-def test_nothing_is_written_for_no_rows(tmp_path: Path) -> None:
+def test_no_file_is_written_without_rows(tmp_path: Path) -> None:
     with RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation()) as writer:
         pass
 
@@ -101,7 +101,7 @@ def test_the_column_cannot_be_null_and_is_compressed(tmp_path: Path) -> None:
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
 
 
-def test_an_error_on_the_way_leaves_no_open_file_and_no_further_rows(tmp_path: Path) -> None:
+def test_an_error_leaves_no_open_file_and_no_further_rows(tmp_path: Path) -> None:
     writer = RowPartWriter(FileStorage(str(tmp_path)), "data", Rotation(row_group_rows=2))
 
     def fail_after_three() -> None:
@@ -128,7 +128,7 @@ def test_a_file_of_a_slow_source_is_closed_after_some_time(tmp_path: Path) -> No
     assert read(tmp_path) == [[["a", "b"]], [["c"]]]
 
 
-def test_rows_that_are_sent_are_not_written_here(tmp_path: Path) -> None:
+def test_rows_sent_to_a_session_are_not_written_by_the_driver(tmp_path: Path) -> None:
     sent: list[tuple[list[str], str]] = []
 
     def send(rows: pa.Table, address: str) -> None:

@@ -29,7 +29,7 @@ def test_names_of_part_files_sort_in_the_order_they_were_written(numbers: list[i
     assert names == sorted(names)
 
 
-def test_tables_stand_in_numbered_folders_below_the_data_of_the_package() -> None:
+def test_tables_have_numbered_folders_in_the_package() -> None:
     assert table_folder(12) == "data/extracted/00012"
     assert part_name(table_folder(12), 3) == "data/extracted/00012/part-000003.parquet"
 
@@ -37,6 +37,6 @@ def test_tables_stand_in_numbered_folders_below_the_data_of_the_package() -> Non
 @pytest.mark.parametrize(
     "said", [{"workers": 0}, {"max_parallel_items": 0}, {"next_item_mode": "sideways"}], ids=str
 )
-def test_a_workload_that_would_read_nothing_is_refused(said: dict[str, Any]) -> None:
+def test_a_workload_without_workers_or_time_is_refused(said: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         Workload(**said)

@@ -30,7 +30,7 @@ def package(tmp_path: Path) -> Package:
     return Packages.at(str(tmp_path)).package("17.5")
 
 
-def test_every_table_gets_a_folder_and_the_package_waits_for_its_mark(package: Package) -> None:
+def test_every_table_gets_a_folder_and_the_package_is_not_marked(package: Package) -> None:
     done = extracted(
         [
             penstock.resource([{"a": 1}, {"a": 2}], name="items"),
@@ -47,7 +47,7 @@ def test_every_table_gets_a_folder_and_the_package_waits_for_its_mark(package: P
     assert str(done.report).splitlines()[1:] == ["- items: 2 rows", "- n: 1 row"]
 
 
-def test_what_the_package_remembers_reads_back(package: Package) -> None:
+def test_the_manifest_reads_back_as_written(package: Package) -> None:
     done = extracted(penstock.resource([{"a": 1}], name="items", primary_key="a"), package)
 
     package.mark_extracted(done.extracted.to_dict())
@@ -76,7 +76,7 @@ def test_an_error_leaves_the_package_unmarked(package: Package) -> None:
     assert package.status == "new"
 
 
-def test_a_row_that_cannot_be_written_is_put_aside_and_the_others_go_on(package: Package) -> None:
+def test_a_row_without_a_json_form_is_quarantined_and_the_others_are_written(package: Package) -> None:
     done = extracted([{"a": 1}, {"a": 1j}, {"a": 2}], package, table_name="items")
 
     found = rows_of(package, done)
@@ -96,7 +96,7 @@ def test_a_row_that_cannot_be_written_is_put_aside_and_the_others_go_on(package:
     assert "- items: 1 quarantined" in str(done.report)
 
 
-def test_where_bad_rows_are_to_fail_the_row_is_told_by_its_number(package: Package) -> None:
+def test_with_on_bad_row_fail_the_error_names_the_number_of_the_row(package: Package) -> None:
     with pytest.raises(RowNotEncodable) as caught:
         extracted(
             [{"a": 1}, {"a": object()}],
@@ -108,7 +108,7 @@ def test_where_bad_rows_are_to_fail_the_row_is_told_by_its_number(package: Packa
     assert caught.value.message == "row 1 of items cannot be encoded: object has no JSON form"
 
 
-def test_rows_are_on_disk_before_the_last_one_is_asked_for(package: Package) -> None:
+def test_rows_are_on_disk_before_the_last_row_is_read(package: Package) -> None:
     seen: list[int] = []
 
     def rows() -> Iterator[dict[str, int]]:
@@ -121,7 +121,7 @@ def test_rows_are_on_disk_before_the_last_one_is_asked_for(package: Package) -> 
     assert seen == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
-def test_two_resources_of_one_table_stand_in_one_folder(package: Package) -> None:
+def test_two_resources_of_one_table_share_a_folder(package: Package) -> None:
     done = extracted(
         [
             penstock.resource([{"a": 1}], name="first", table_name="All Items", primary_key="a"),
@@ -137,7 +137,7 @@ def test_two_resources_of_one_table_stand_in_one_folder(package: Package) -> Non
     assert list(done.extracted.declared_tables["all_items"]["columns"]) == ["a", "b"]
 
 
-def test_the_first_resource_of_a_table_decides_and_others_add(package: Package) -> None:
+def test_the_first_resource_of_a_table_declares_it_and_others_add_columns(package: Package) -> None:
     rows = [{"a": 1}]
 
     done = extracted(
@@ -153,7 +153,7 @@ def test_the_first_resource_of_a_table_decides_and_others_add(package: Package) 
     assert list(declared["columns"]) == ["a"]
 
 
-def test_a_disposition_that_the_destination_lacks_is_refused_with_its_first_row(package: Package) -> None:
+def test_an_unsupported_disposition_is_refused_with_its_first_row(package: Package) -> None:
     def rows() -> Iterator[Any]:
         yield {"kind": "a"}
         yield {"kind": "b"}
@@ -169,7 +169,7 @@ def test_a_disposition_that_the_destination_lacks_is_refused_with_its_first_row(
 
 
 @pytest.mark.parametrize("name", [None, "", "  ", "____", {"not": "a name"}, 7, "init", "_dlt_loads"])
-def test_a_row_with_a_bad_table_name_stops_no_other_row(name: Any, package: Package) -> None:
+def test_a_row_with_an_invalid_table_name_stops_no_other_row(name: Any, package: Package) -> None:
     rows = [{"n": 1, "kind": name}, {"n": 2, "kind": "good"}]
 
     done = extracted(penstock.resource(rows, name="events", table_name=lambda row: row["kind"]), package)
@@ -214,7 +214,7 @@ def test_an_error_in_the_function_of_a_hint_names_the_resource(package: Package)
         extracted(resource, package)
 
 
-def test_hints_that_come_alone_declare_a_table_without_rows(package: Package) -> None:
+def test_a_mark_without_an_item_declares_a_table_without_rows(package: Package) -> None:
     def rows() -> Iterator[Any]:
         hints = penstock.mark.make_hints(columns=[{"name": "id", "data_type": "bigint"}])
         yield penstock.mark.with_hints(None, hints)
@@ -232,7 +232,7 @@ def test_a_mark_inside_a_page_is_refused_and_not_loaded_as_a_row(package: Packag
         extracted([page], package, table_name="t", workload=Workload(on_bad_row="fail"))
 
 
-def test_state_is_that_of_source_and_resource_and_is_kept_with_the_package(package: Package) -> None:
+def test_the_state_of_source_and_resource_is_stored_in_the_package(package: Package) -> None:
     state: dict[str, Any] = {"sources": {"shop": {"resources": {"visits": {"count": 1}}}}}
 
     @penstock.resource
@@ -257,7 +257,7 @@ def test_state_is_that_of_source_and_resource_and_is_kept_with_the_package(packa
     }
 
 
-def test_a_state_that_is_asked_for_or_set_to_what_it_was_has_not_changed(package: Package) -> None:
+def test_reading_a_state_or_setting_it_to_the_same_value_is_no_change(package: Package) -> None:
     def asking() -> Iterator[int]:
         penstock.current.resource_state()
         penstock.current.source_state()["kept"] = 1
@@ -276,7 +276,7 @@ def test_a_state_that_is_asked_for_or_set_to_what_it_was_has_not_changed(package
     assert (with_rows.state_changed, with_rows.has_changes) == (False, True)
 
 
-def test_what_the_package_keeps_is_a_copy_of_the_state(package: Package) -> None:
+def test_the_package_stores_a_copy_of_the_state(package: Package) -> None:
     state: dict[str, Any] = {"sources": {"shop": {"list": [1]}}}
 
     done = extracted([1], package, state=state, table_name="t")
@@ -286,7 +286,7 @@ def test_what_the_package_keeps_is_a_copy_of_the_state(package: Package) -> None
 
 
 @pytest.mark.parametrize("disposition", ["replace", {"disposition": "replace"}])
-def test_a_resource_that_replaces_forgets_and_others_do_not(package: Package, disposition: Any) -> None:
+def test_only_the_state_of_a_replacing_resource_is_reset(package: Package, disposition: Any) -> None:
     state = {"sources": {"shop": {"all": 1, "resources": {"a": {"n": 1}, "b": {"n": 1}}}}}
 
     done = extracted(
@@ -298,7 +298,7 @@ def test_a_resource_that_replaces_forgets_and_others_do_not(package: Package, di
     assert thaw(done.extracted.state) == {"shop": {"all": 1, "resources": {"b": {"n": 1}}}}
 
 
-def test_a_value_that_state_cannot_keep_is_told(package: Package) -> None:
+def test_a_value_that_state_cannot_store_is_an_error(package: Package) -> None:
     def rows() -> Iterator[int]:
         penstock.current.resource_state()["it"] = object()
         yield 1
@@ -307,7 +307,7 @@ def test_a_value_that_state_cannot_keep_is_told(package: Package) -> None:
         extracted(rows, package)
 
 
-def test_the_schema_of_a_source_is_kept_with_the_package(package: Package) -> None:
+def test_the_schema_of_a_source_is_stored_in_the_package(package: Package) -> None:
     source = penstock.source(
         lambda: penstock.resource([1], name="n"), name="strict", schema_contract="freeze", max_table_nesting=0
     )()

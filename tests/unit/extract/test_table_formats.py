@@ -22,7 +22,7 @@ def package(tmp_path: Path) -> Package:
 
 
 @pytest.mark.parametrize(("said", "told"), [(None, "plain files"), ("iceberg", "'iceberg'")])
-def test_a_table_is_not_merged_that_does_not_name_a_format_of_the_destination(
+def test_a_merge_without_a_table_format_of_the_destination_is_refused(
     package: Package, said: str | None, told: str
 ) -> None:
     merged = penstock.resource(
@@ -36,7 +36,7 @@ def test_a_table_is_not_merged_that_does_not_name_a_format_of_the_destination(
     assert "table_format" in refused.value.hint
 
 
-def test_one_that_names_it_or_did_so_before_is_written(package: Package) -> None:
+def test_a_merge_with_a_declared_or_stored_table_format_is_written(package: Package) -> None:
     merge: dict[str, Any] = {"write_disposition": "merge", "primary_key": "a"}
     before = {"known": Table.from_dict({"name": "known", "resource": "known", "table_format": "delta"})}
     data: list[Any] = [
@@ -51,5 +51,5 @@ def test_one_that_names_it_or_did_so_before_is_written(package: Package) -> None
     assert [one.table for one in done.extracted.tables] == ["items", "known", "plain"]
 
 
-def test_where_formats_do_not_matter_nothing_need_be_said(package: Package) -> None:
+def test_without_table_formats_at_the_destination_none_is_required(package: Package) -> None:
     assert extracted(penstock.resource([{"a": 1}], name="items"), package).report.rows == 1

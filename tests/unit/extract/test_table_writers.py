@@ -24,7 +24,7 @@ def opened(writers: TableWriters) -> int:
 
 
 @given(sizes=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 60)), max_size=80))
-def test_memory_and_open_files_are_bounded_whatever_comes(
+def test_memory_and_open_files_are_bounded(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[tuple[int, int]]
 ) -> None:
     store = FileStorage(str(tmp_path_factory.mktemp("writers")))
@@ -48,7 +48,7 @@ def test_memory_and_open_files_are_bounded_whatever_comes(
     }
 
 
-def test_after_an_error_files_are_closed_and_held_rows_are_not_written(tmp_path: Path) -> None:
+def test_after_an_error_files_are_closed_and_buffers_are_not_written(tmp_path: Path) -> None:
     store = FileStorage(str(tmp_path))
 
     def write() -> None:
@@ -62,7 +62,7 @@ def test_after_an_error_files_are_closed_and_held_rows_are_not_written(tmp_path:
     assert store.names("data/extracted") == []
 
 
-def test_what_is_sent_for_two_resources_stands_in_two_folders(tmp_path: Path) -> None:
+def test_rows_of_two_resources_are_sent_to_two_folders(tmp_path: Path) -> None:
     sent: list[str] = []
     store = FileStorage(str(tmp_path))
 

@@ -33,7 +33,7 @@ def nothing() -> Iterator[Any]:
     yield []
 
 
-def test_a_resource_that_replaces_and_brings_nothing_empties_the_tables_it_has(package: Package) -> None:
+def test_a_replacing_resource_without_rows_empties_its_tables(package: Package) -> None:
     resource = penstock.resource(nothing, name="items", write_disposition="replace")
 
     done = extracted([resource, penstock.resource(nothing, name="others")], package, schema_tables=KNOWN)
@@ -46,7 +46,7 @@ def test_a_resource_that_replaces_and_brings_nothing_empties_the_tables_it_has(p
     assert type(done.extracted).from_dict(done.extracted.to_dict()) == done.extracted
 
 
-def test_one_that_brings_a_row_says_nothing_of_its_other_tables(package: Package) -> None:
+def test_a_replacing_resource_with_a_row_leaves_its_other_tables_unchanged(package: Package) -> None:
     done = extracted(
         penstock.resource([{"a": 1}], name="items", write_disposition="replace"), package, schema_tables=KNOWN
     )
@@ -54,7 +54,7 @@ def test_one_that_brings_a_row_says_nothing_of_its_other_tables(package: Package
     assert [(one.table, one.rows) for one in done.extracted.tables] == [("items", 1)]
 
 
-def test_without_a_table_there_is_nothing_to_empty(package: Package) -> None:
+def test_no_table_is_emptied_that_does_not_exist(package: Package) -> None:
     resource = penstock.resource(nothing, name="new", write_disposition="replace")
 
     done = extracted(resource, package, schema_tables=KNOWN)
@@ -62,7 +62,7 @@ def test_without_a_table_there_is_nothing_to_empty(package: Package) -> None:
     assert (done.extracted.tables, done.has_changes) == ((), False)
 
 
-def test_a_resource_that_is_not_selected_or_has_failed_empties_nothing(package: Package) -> None:
+def test_a_deselected_or_failed_resource_empties_no_table(package: Package) -> None:
     def broken() -> Iterator[Any]:
         yield from nothing()
         raise RuntimeError("gone")

@@ -128,9 +128,7 @@ PLACES: dict[str, tuple[Callable[[], Any], int]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_an_error_of_a_user_leaves_the_pipeline_with_its_resource_its_item_and_its_traceback(
-    place: str, tmp_path: Path
-) -> None:
+def test_a_user_error_names_its_resource_and_item_and_keeps_its_traceback(place: str, tmp_path: Path) -> None:
     make, item = PLACES[place]
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
 
@@ -149,7 +147,7 @@ def test_an_error_of_a_user_leaves_the_pipeline_with_its_resource_its_item_and_i
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_the_other_resources_go_on_where_that_is_wanted(place: str, tmp_path: Path) -> None:
+def test_other_resources_continue_with_on_error_continue(place: str, tmp_path: Path) -> None:
     make, _ = PLACES[place]
     other = penstock.resource([{"n": 7}], name="others")
     package = Packages.at(str(tmp_path)).package("17.5")
@@ -160,7 +158,7 @@ def test_the_other_resources_go_on_where_that_is_wanted(place: str, tmp_path: Pa
     assert done.report.resources["others"] == 1
 
 
-def test_values_that_do_not_compare_are_no_error_of_the_function_that_picks_one(
+def test_incomparable_values_are_not_reported_as_errors_of_last_value_func(
     tmp_path: Path,
 ) -> None:
     cursor = penstock.sources.incremental("n", initial_value="1", last_value_func=lambda both: max(both))  # noqa: PLW0108 - not max itself
@@ -171,7 +169,7 @@ def test_values_that_do_not_compare_are_no_error_of_the_function_that_picks_one(
     assert caught.value.got == "1, int"
 
 
-def test_an_error_that_cannot_be_shown_is_told_by_its_class(tmp_path: Path) -> None:
+def test_an_error_without_a_repr_is_reported_by_its_class(tmp_path: Path) -> None:
     class Shy(Exception):
         def __repr__(self) -> str:
             raise KeyError("no text")
@@ -189,7 +187,7 @@ def test_an_error_that_cannot_be_shown_is_told_by_its_class(tmp_path: Path) -> N
     assert isinstance(caught.value.__cause__, Shy)
 
 
-def test_an_error_of_java_is_told_by_its_last_cause(tmp_path: Path) -> None:
+def test_the_root_cause_of_a_java_error_is_reported(tmp_path: Path) -> None:
     class Py4JJavaError(Exception):
         def __str__(self) -> str:
             return (
@@ -207,7 +205,7 @@ def test_an_error_of_java_is_told_by_its_last_cause(tmp_path: Path) -> None:
     assert caught.value.cause == "Py4JJavaError('java.lang.ArithmeticException: / by zero')"
 
 
-def test_an_error_of_ours_in_a_users_code_stays_what_it_is(tmp_path: Path) -> None:
+def test_a_penstock_error_in_user_code_is_not_wrapped(tmp_path: Path) -> None:
     said = DataError("no such page")
 
     def rows() -> Iterator[Any]:
@@ -220,7 +218,7 @@ def test_an_error_of_ours_in_a_users_code_stays_what_it_is(tmp_path: Path) -> No
     assert caught.value is said
 
 
-def test_a_secret_in_the_message_of_a_user_is_not_told(tmp_path: Path) -> None:
+def test_a_secret_in_the_message_of_a_user_error_is_masked(tmp_path: Path) -> None:
     def rows() -> Iterator[Any]:
         yield {"n": 1}
         raise ConnectionError("postgresql://ada:lovelace@db:5432 refused")

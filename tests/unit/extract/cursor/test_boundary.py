@@ -46,7 +46,7 @@ def runs(tmp_path: Path) -> Runs:
 
 
 @given(DIGESTS, DIGESTS)
-def test_buckets_are_a_set(taken: list[bytes], asked: list[bytes]) -> None:
+def test_a_compact_hash_set_behaves_like_a_set(taken: list[bytes], asked: list[bytes]) -> None:
     buckets = CompactHashSet()
     buckets.update(taken)
 
@@ -55,7 +55,7 @@ def test_buckets_are_a_set(taken: list[bytes], asked: list[bytes]) -> None:
 
 
 @given(DIGESTS, st.booleans())
-def test_buckets_read_back_as_written(taken: list[bytes], old: bool) -> None:
+def test_a_compact_hash_set_reads_back_as_written(taken: list[bytes], old: bool) -> None:
     buckets = CompactHashSet(old_format=old)
     buckets.update(taken)
 
@@ -65,7 +65,7 @@ def test_buckets_read_back_as_written(taken: list[bytes], old: bool) -> None:
 
 
 @given(DIGESTS, DIGESTS)
-def test_buckets_take_others_in(some: list[bytes], others: list[bytes]) -> None:
+def test_compact_hash_sets_merge(some: list[bytes], others: list[bytes]) -> None:
     first, second = CompactHashSet(), CompactHashSet()
     first.update(some)
     second.update(others)
@@ -76,7 +76,7 @@ def test_buckets_take_others_in(some: list[bytes], others: list[bytes]) -> None:
 
 
 @given(DIGESTS, st.data())
-def test_a_file_that_was_cut_or_changed_is_noticed(taken: list[bytes], data: st.DataObject) -> None:
+def test_a_truncated_or_changed_file_is_detected(taken: list[bytes], data: st.DataObject) -> None:
     buckets = CompactHashSet()
     buckets.update(taken)
     content = b"".join(buckets.chunks())
@@ -106,7 +106,7 @@ def test_hashes_are_those_of_dlt(value: int, new: str, old: str | None) -> None:
 
 
 @pytest.mark.parametrize("count", [MAX_HASHES_PER_CURSOR, MANY])
-def test_a_run_that_comes_again_finds_nothing_new(runs: Runs, count: int) -> None:
+def test_a_second_run_finds_no_new_rows(runs: Runs, count: int) -> None:
     first, second = len(runs(days(count))), len(runs(days(count)))
 
     assert (first, second) == (count, 0)
@@ -114,7 +114,7 @@ def test_a_run_that_comes_again_finds_nothing_new(runs: Runs, count: int) -> Non
     assert bool(runs.files) == (count > MAX_HASHES_PER_CURSOR)
 
 
-def test_the_state_names_the_file_and_what_is_in_it(runs: Runs) -> None:
+def test_the_state_refers_to_the_file_and_its_content(runs: Runs) -> None:
     runs(days(MANY))
 
     entry = runs.entry("days", "day")
@@ -124,7 +124,7 @@ def test_the_state_names_the_file_and_what_is_in_it(runs: Runs) -> None:
     assert said["last_value"] == entry["last_value"] == "2024-01-01"
 
 
-def test_rows_that_come_later_stand_in_the_state_until_there_are_many(runs: Runs) -> None:
+def test_hashes_of_later_rows_are_stored_in_the_state_until_its_limit(runs: Runs) -> None:
     runs(days(MANY))
     before = runs.files
 
@@ -140,7 +140,7 @@ def test_rows_that_come_later_stand_in_the_state_until_there_are_many(runs: Runs
     assert (said["count"], runs.entry("days", "day")["unique_hashes"]) == (2 * MANY, [])
 
 
-def test_a_later_value_leaves_the_file_behind(runs: Runs) -> None:
+def test_a_later_value_drops_the_reference_to_the_file(runs: Runs) -> None:
     runs(days(MANY))
 
     assert len(runs(days(2, day="2024-01-02"))) == 2
@@ -149,7 +149,7 @@ def test_a_later_value_leaves_the_file_behind(runs: Runs) -> None:
     assert len(entry["unique_hashes"]) == 2
 
 
-def test_a_run_that_stays_before_the_file_keeps_it_without_reading_it(runs: Runs) -> None:
+def test_a_run_with_earlier_values_keeps_the_file_without_reading_it(runs: Runs) -> None:
     runs(days(MANY))
     before = runs.entry("days", "day")
     runs.packages.store.delete("cursors")
@@ -159,7 +159,7 @@ def test_a_run_that_stays_before_the_file_keeps_it_without_reading_it(runs: Runs
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "other"])
-def test_a_file_that_is_not_what_the_state_says_is_an_error_with_a_way_out(runs: Runs, damage: str) -> None:
+def test_a_damaged_file_is_an_error_with_a_way_out(runs: Runs, damage: str) -> None:
     runs(days(MANY))
     (name,) = runs.files
     store = runs.packages.store.subfolder("cursors")
@@ -182,7 +182,7 @@ def test_a_file_that_is_not_what_the_state_says_is_an_error_with_a_way_out(runs:
     assert "unique_hashes_file" not in runs.entry("days", "day")
 
 
-def test_a_state_that_dlt_went_on_with_does_not_count_the_file(runs: Runs) -> None:
+def test_a_file_is_ignored_after_dlt_continued_with_the_state(runs: Runs) -> None:
     runs(days(MANY))
     entry = runs.entry("days", "day")
     entry["last_value"], entry["unique_hashes"] = "2024-01-02", [digest_to_text(new_digest(7))]
@@ -193,7 +193,7 @@ def test_a_state_that_dlt_went_on_with_does_not_count_the_file(runs: Runs) -> No
     assert "unique_hashes_file" not in runs.entry("days", "day")
 
 
-def test_hashes_of_older_releases_stay_what_they_are_until_the_value_moves(runs: Runs) -> None:
+def test_hashes_of_older_releases_are_kept_until_the_last_value_advances(runs: Runs) -> None:
     runs(days(1))
     runs.entry("days", "day")["unique_hashes"] = [
         digest_to_text(old_digest(number)) for number in range(MANY)
@@ -206,7 +206,7 @@ def test_hashes_of_older_releases_stay_what_they_are_until_the_value_moves(runs:
     assert runs.entry("days", "day")["unique_hashes"] == [digest_to_text(new_digest(0))]
 
 
-def test_many_cursors_share_the_room_that_the_state_has(runs: Runs) -> None:
+def test_all_cursors_share_the_limit_of_the_state(runs: Runs) -> None:
     def resources() -> list[Any]:
         return [days(9_000).with_name(f"days_{number}") for number in range(8)]
 
@@ -219,7 +219,7 @@ def test_many_cursors_share_the_room_that_the_state_has(runs: Runs) -> None:
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=30), st.integers(0, 50_000))
-def test_what_stays_in_the_state_always_fits(counts: list[int], elsewhere: int) -> None:
+def test_hashes_in_the_state_never_exceed_the_limit(counts: list[int], elsewhere: int) -> None:
     out = cursors_to_move_out(counts, other_hashes=elsewhere)
 
     left = [count for number, count in enumerate(counts) if number not in out]
@@ -227,7 +227,7 @@ def test_what_stays_in_the_state_always_fits(counts: list[int], elsewhere: int) 
     assert sum(left) + elsewhere <= MAX_HASHES_IN_STATE or not any(left)
 
 
-def test_files_go_when_no_state_names_them(runs: Runs) -> None:
+def test_unreferenced_files_are_removed(runs: Runs) -> None:
     runs(days(MANY))
     first, sources = runs.files, runs.sources
     runs(days(MANY, day="2024-01-02"))
@@ -240,7 +240,7 @@ def test_files_go_when_no_state_names_them(runs: Runs) -> None:
     assert runs(days(MANY, day="2024-01-02")) == []
 
 
-def test_files_are_carried_where_the_packages_go(runs: Runs, tmp_path: Path) -> None:
+def test_files_are_copied_with_the_packages(runs: Runs, tmp_path: Path) -> None:
     runs(days(MANY))
     target = FileStorage(str(tmp_path / "elsewhere"))
 
@@ -251,7 +251,7 @@ def test_files_are_carried_where_the_packages_go(runs: Runs, tmp_path: Path) -> 
     assert target.read(f"cursors/{name}") == runs.packages.store.read(f"cursors/{name}")
 
 
-def test_a_row_that_its_owner_changes_is_known_as_it_was(runs: Runs) -> None:
+def test_a_row_that_user_code_changes_later_has_its_original_hash(runs: Runs) -> None:
     def changing() -> Iterable[Any]:
         row = {"n": 1, "x": 0}
         for number in range(3):
@@ -265,7 +265,7 @@ def test_a_row_that_its_owner_changes_is_known_as_it_was(runs: Runs) -> None:
     assert runs(resource()) == []
 
 
-def test_what_user_code_keeps_beside_cursors_is_no_cursor(runs: Runs) -> None:
+def test_values_of_user_code_beside_cursors_are_ignored(runs: Runs) -> None:
     def odd() -> Iterable[Any]:
         penstock.current.resource_state()["incremental"] = ["mine"]
         penstock.current.source_state()["list"] = [1]

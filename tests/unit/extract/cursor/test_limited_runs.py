@@ -33,7 +33,7 @@ def until_all_is_there(runs: Runs, limited: Callable[[], Any]) -> list[Any]:
 
 
 @given(size=st.integers(1, 5), most=st.integers(1, 4), count_rows=st.booleans())
-def test_runs_that_are_cut_by_a_limit_lose_nothing(
+def test_runs_with_a_limit_lose_no_rows(
     tmp_path_factory: pytest.TempPathFactory, size: int, most: int, count_rows: bool
 ) -> None:
     @penstock.resource
@@ -47,7 +47,7 @@ def test_runs_that_are_cut_by_a_limit_lose_nothing(
 
 
 @pytest.mark.parametrize("is_late", ["while it is drawn", "on its way"])
-def test_runs_that_are_cut_by_the_clock_lose_nothing(
+def test_runs_with_a_time_limit_lose_no_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_late: str
 ) -> None:
     now = [0.0]
@@ -73,7 +73,7 @@ def test_runs_that_are_cut_by_the_clock_lose_nothing(
     assert until_all_is_there(Runs(tmp_path / "all"), limited) == ROWS
 
 
-def test_what_a_step_makes_of_a_counted_page_is_kept_whole(tmp_path: Path) -> None:
+def test_all_rows_that_a_step_returns_for_a_counted_page_are_kept(tmp_path: Path) -> None:
     """The cursor has counted the page; the limit closes the resource in the middle of it."""
 
     @penstock.resource
@@ -87,7 +87,7 @@ def test_what_a_step_makes_of_a_counted_page_is_kept_whole(tmp_path: Path) -> No
     assert until_all_is_there(Runs(tmp_path), limited) == ROWS
 
 
-def test_without_order_the_cursor_runs_ahead_of_what_the_limit_cuts_off(tmp_path: Path) -> None:
+def test_without_row_order_a_limit_skips_rows_behind_the_cursor(tmp_path: Path) -> None:
     """As with dlt, and as the documentation says."""
     cursor = penstock.sources.incremental("n")
     runs = Runs(tmp_path)
@@ -99,7 +99,7 @@ def test_without_order_the_cursor_runs_ahead_of_what_the_limit_cuts_off(tmp_path
     assert [runs(mixed()), runs(mixed())] == [[{"n": 3}], [{"n": 5}]]
 
 
-def test_pages_in_threads_that_are_under_way_are_kept_when_order_ends_the_reading(tmp_path: Path) -> None:
+def test_pages_in_progress_are_kept_when_row_order_ends_the_reading(tmp_path: Path) -> None:
     """The third page is first, and lies beyond the end; the second one is in the range, and still comes."""
     third_is_there = threading.Event()
 
@@ -124,7 +124,7 @@ def test_pages_in_threads_that_are_under_way_are_kept_when_order_ends_the_readin
 
 
 @pytest.mark.parametrize("kind", ["plain", "parallel", "async"])
-def test_a_generator_is_closed_when_nothing_of_the_range_can_follow(tmp_path: Path, kind: str) -> None:
+def test_a_generator_is_closed_when_no_row_of_the_range_can_follow(tmp_path: Path, kind: str) -> None:
     drawn: list[int] = []
     closed: list[bool] = []
 

@@ -80,7 +80,7 @@ def _rows(item: Any) -> list[Any]:
 
 @pytest.mark.parametrize("terms", TERMS, ids=str)
 @given(first=VALUES, second=VALUES, sizes=st.lists(st.integers(0, 5), max_size=6))
-def test_pages_and_frames_come_to_the_same_as_single_rows(
+def test_pages_and_frames_have_the_same_result_as_single_rows(
     terms: dict[str, Any], first: list[int], second: list[int], sizes: list[int]
 ) -> None:
     single: dict[str, Any] = {}
@@ -98,7 +98,7 @@ def test_pages_and_frames_come_to_the_same_as_single_rows(
 
 
 @given(values=VALUES, sizes=st.lists(st.integers(0, 6), max_size=6), data=st.data())
-def test_runs_that_read_everything_so_far_load_each_row_once(
+def test_runs_that_read_all_rows_again_load_each_row_once(
     values: list[int], sizes: list[int], data: st.DataObject
 ) -> None:
     """A source that grows in the order of its cursor, read again and again."""
@@ -119,7 +119,7 @@ def test_runs_that_read_everything_so_far_load_each_row_once(
 
 
 @given(VALUES, st.sampled_from([max, min]))
-def test_the_last_value_is_that_of_all_rows(values: list[int], pick: Any) -> None:
+def test_the_last_value_is_chosen_from_all_rows(values: list[int], pick: Any) -> None:
     terms, last = CursorOptions(last_value_func=pick), None
 
     for value in values:
@@ -128,13 +128,13 @@ def test_the_last_value_is_that_of_all_rows(values: list[int], pick: Any) -> Non
     assert last == pick(values)
 
 
-def test_frames_have_no_last_value_of_their_own_making(tmp_path: Path) -> None:
+def test_frames_refuse_a_custom_last_value_func(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedData, match="max or min"):
         Runs(tmp_path)(of([pa.table({"n": [1]})], last_value_func=lambda values: max(values)))  # noqa: PLW0108 - not max itself
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_of_other_libraries_stay_what_they_are(tmp_path: Path, library: str) -> None:
+def test_frames_keep_their_library(tmp_path: Path, library: str) -> None:
     module = pytest.importorskip(library)
     runs, kinds = Runs(tmp_path), set()
 

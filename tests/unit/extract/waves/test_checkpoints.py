@@ -45,7 +45,7 @@ def things(item: int, region: str = "eu", key: str = "") -> Any:
     yield {"id": item, "region": region, "key": key}
 
 
-def test_waves_are_read_back_in_order_and_the_items_counted(tmp_path: Path) -> None:
+def test_checkpoints_are_read_in_order_and_their_items_counted(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
     ledger = WaveCheckpoints(package.store, "one")
 
@@ -58,7 +58,7 @@ def test_waves_are_read_back_in_order_and_the_items_counted(tmp_path: Path) -> N
     assert WaveCheckpoints(package.store, "another").waves == []
 
 
-def test_a_number_is_given_once(tmp_path: Path) -> None:
+def test_a_wave_number_is_written_once(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
     one, other = WaveCheckpoints(package.store, "one"), WaveCheckpoints(package.store, "one")
 
@@ -73,7 +73,7 @@ def test_a_number_is_given_once(tmp_path: Path) -> None:
         max_size=5,
     )
 )
-def test_whatever_items_change_to_between_runs_each_counts_once(
+def test_after_any_change_of_items_between_runs_each_counts_once(
     runs: list[tuple[list[str], int, int]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +90,7 @@ def test_whatever_items_change_to_between_runs_each_counts_once(
         assert len(ledger.waves) <= ledger.next_number
 
 
-def test_waves_of_items_that_are_wanted_still_are_kept(tmp_path: Path) -> None:
+def test_waves_with_items_that_are_still_wanted_are_kept(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
     ledger = WaveCheckpoints(package.store, "one")
     for number, items in enumerate(("ab", "cd", "ef")):
@@ -102,7 +102,7 @@ def test_waves_of_items_that_are_wanted_still_are_kept(tmp_path: Path) -> None:
     assert ledger.next_number == 3
 
 
-def test_a_gap_is_damage(tmp_path: Path) -> None:
+def test_a_gap_in_the_checkpoints_is_an_error(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
     WaveCheckpoints(package.store, "one").add(wave(1, "a"))
 
@@ -110,7 +110,7 @@ def test_a_gap_is_damage(tmp_path: Path) -> None:
         WaveCheckpoints(package.store, "one")
 
 
-def test_a_package_goes_on_for_the_same_resource_with_the_same_arguments(tmp_path: Path) -> None:
+def test_a_package_is_resumed_for_the_same_resource_with_the_same_arguments(tmp_path: Path) -> None:
     data = penstock.resource(things, work_items=range(3))
     packages = Packages.at(str(tmp_path))
     old, newer, other = (packages.package(f"{number}.0") for number in (1, 2, 3))
@@ -129,7 +129,7 @@ def test_a_package_goes_on_for_the_same_resource_with_the_same_arguments(tmp_pat
     assert has_waves(other.store)
 
 
-def test_a_secret_may_be_another_one(tmp_path: Path) -> None:
+def test_a_changed_secret_does_not_change_the_identity(tmp_path: Path) -> None:
     def asks(item: int, key: str = penstock.secrets.value) -> Any:
         yield {"id": item, "key": key}
 

@@ -24,7 +24,7 @@ def test_reading_a_resource_calls_it_for_each_item() -> None:
     assert sorted(row["s"] for row in squares(power=3)) == [1, 8, 27]
 
 
-def test_what_is_returned_counts_like_what_is_yielded_and_steps_follow() -> None:
+def test_returned_and_yielded_items_pass_the_steps() -> None:
     made = penstock.resource(lambda item: {"id": item}, name="ids", work_items=range(3), rate_limit="200/s")
 
     rows = sorted(row["id"] for row in made.add_map(lambda row: {"id": row["id"] * 10}))
@@ -32,7 +32,7 @@ def test_what_is_returned_counts_like_what_is_yielded_and_steps_follow() -> None
     assert rows == [0, 10, 20]
 
 
-def test_a_limit_takes_so_many_items() -> None:
+def test_a_limit_counts_work_items_on_the_driver() -> None:
     made = penstock.resource(lambda item: [{"id": item}] * 3, name="ids", work_items=range(100))
 
     assert len(list(made.add_limit(4))) == 12
@@ -55,7 +55,7 @@ def test_calls_keep_to_the_rate_in_all_threads() -> None:
     assert all(moment - begun >= 0.02 * turn for turn, moment in enumerate(sorted(moments), 1))
 
 
-def test_a_transformer_may_take_its_items_from_such_a_resource() -> None:
+def test_a_transformer_can_take_items_from_a_resource_with_work_items() -> None:
     base = penstock.resource(lambda item: [{"id": item}, {"id": -item}], name="base", work_items=[1, 2])
     double = penstock.transformer(lambda rows: [{"d": row["id"] * 2} for row in rows], name="double")
 
@@ -81,7 +81,7 @@ def test_a_generator_of_items_is_read_once() -> None:
         flows_of(made)
 
 
-def test_what_has_no_function_of_an_item_has_no_work_items() -> None:
+def test_a_resource_without_a_function_of_an_item_has_no_work_items() -> None:
     with pytest.raises(UsageError, match="is not a function"):
         penstock.resource([1, 2], name="ids", work_items=[1])
     with pytest.raises(UsageError, match="is not a function"):

@@ -82,7 +82,7 @@ def orders(item: int, key: penstock.TSecretStrValue = penstock.secrets.value, ti
         yield [{"id": item, "double": doubled(item)}]
 
 
-def test_the_function_its_helpers_and_its_steps_travel_without_penstock(stranger: Stranger) -> None:
+def test_the_function_and_its_steps_run_without_penstock(stranger: Stranger) -> None:
     ready = orders(key="hunter2", times=2)
     ready.add_map(lambda row: {**row, "more": doubled(row["double"])}).add_filter(lambda row: row["id"] > 0)
 
@@ -103,15 +103,13 @@ def test_the_function_its_helpers_and_its_steps_travel_without_penstock(stranger
         (lambda item: lambda: {"later": item}, [{"later": 1}]),
     ],
 )
-def test_everything_that_a_generator_may_give_becomes_rows(
-    give: Any, rows: list[Any], stranger: Stranger
-) -> None:
+def test_every_result_of_a_generator_becomes_rows(give: Any, rows: list[Any], stranger: Stranger) -> None:
     data = penstock.resource(give, name="things", work_items=[1])
 
     assert texts(stranger(data)) == rows
 
 
-def test_asynchronous_functions_run_there(stranger: Stranger) -> None:
+def test_asynchronous_functions_run_on_executors(stranger: Stranger) -> None:
     @penstock.resource(work_items=["a"])
     async def letters(item: str) -> Any:
         yield {"letter": item}
@@ -120,7 +118,7 @@ def test_asynchronous_functions_run_there(stranger: Stranger) -> None:
     assert texts(stranger(letters)) == [{"letter": "a"}, {"letter": "aa"}]
 
 
-def test_an_arrow_table_is_its_rows(stranger: Stranger) -> None:
+def test_an_arrow_table_becomes_rows(stranger: Stranger) -> None:
     @penstock.resource(work_items=[1])
     def frames(item: int) -> Any:
         yield pa.table({"id": [item, item + 1]})
@@ -128,7 +126,7 @@ def test_an_arrow_table_is_its_rows(stranger: Stranger) -> None:
     assert texts(stranger(frames)) == [{"id": 1}, {"id": 2}]
 
 
-def test_rows_may_name_their_table(stranger: Stranger) -> None:
+def test_rows_can_name_their_table(stranger: Stranger) -> None:
     @penstock.resource(work_items=[1, 2], table_name=lambda row: f"kind {row['kind']}")
     def events(item: int) -> Any:
         yield {"kind": item}
@@ -141,7 +139,7 @@ def test_rows_may_name_their_table(stranger: Stranger) -> None:
     ]
 
 
-def test_an_error_is_given_with_item_and_traceback_and_without_the_secrets_that_came_along(
+def test_an_error_is_reported_with_item_and_traceback_and_without_secrets(
     stranger: Stranger,
 ) -> None:
     @penstock.resource(work_items=["first", "second", "third"])
@@ -169,7 +167,7 @@ def test_a_module_that_executors_lack_is_named(stranger: Stranger) -> None:
     assert told["module"] == "penstock"
 
 
-def test_a_row_without_a_json_form_is_put_aside_or_ends_the_part(stranger: Stranger) -> None:
+def test_a_row_without_a_json_form_is_quarantined_or_ends_the_part(stranger: Stranger) -> None:
     data = penstock.resource(lambda item: [{"id": item}, {"v": 1j}], name="odd", work_items=[1])
 
     (row,) = texts(stranger(data), "aside")
@@ -180,7 +178,7 @@ def test_a_row_without_a_json_form_is_put_aside_or_ends_the_part(stranger: Stran
     assert told["is_row"]
 
 
-def test_what_there_is_no_time_for_is_left_but_for_one_item(stranger: Stranger) -> None:
+def test_items_after_the_deadline_are_returned_except_the_first(stranger: Stranger) -> None:
     data = penstock.resource(lambda item: {"id": item}, name="slow", work_items=range(5))
 
     (given,) = stranger(data, plan=WavePlan(items=9, parts=1, part_seconds=0))
@@ -189,7 +187,7 @@ def test_what_there_is_no_time_for_is_left_but_for_one_item(stranger: Stranger) 
     assert [text for part, text in given if part == "left"] == ["1", "2", "3", "4"]
 
 
-def test_items_are_dates_and_pairs_as_they_were_declared(stranger: Stranger) -> None:
+def test_items_keep_their_types(stranger: Stranger) -> None:
     data = penstock.resource(
         lambda item: {"days": (item[1] - item[0]).days},
         name="windows",
@@ -199,7 +197,7 @@ def test_items_are_dates_and_pairs_as_they_were_declared(stranger: Stranger) -> 
     assert texts(stranger(data)) == [{"days": 7}, {"days": 3}]
 
 
-def test_what_cannot_travel_is_said_before_anything_runs(stranger: Stranger) -> None:
+def test_a_resource_that_cannot_be_serialized_is_refused_before_the_run(stranger: Stranger) -> None:
     lock = threading.Lock()
 
     @penstock.resource(work_items=[1])
@@ -212,7 +210,7 @@ def test_what_cannot_travel_is_said_before_anything_runs(stranger: Stranger) -> 
     assert "extract.work_items" in refused.value.hint
 
 
-def test_steps_and_hints_that_only_the_driver_can_follow_are_refused(stranger: Stranger) -> None:
+def test_steps_and_hints_that_executors_do_not_support_are_refused(stranger: Stranger) -> None:
     counted = penstock.resource(lambda item: {"id": item}, name="counted", work_items=[1])
     counted.add_metrics(lambda _items, _meta, metrics: metrics.update(seen=1))
     hinted = penstock.resource(

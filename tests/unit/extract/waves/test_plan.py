@@ -72,7 +72,7 @@ def test_a_wave_with_a_rate_is_as_large_as_the_rate_allows(
 
 
 @given(slots=slots, rate=rates)
-def test_parts_together_keep_the_rate_whatever_moments_they_choose(slots: int, rate: RateLimit) -> None:
+def test_parts_together_keep_the_rate_at_any_times_of_their_calls(slots: int, rate: RateLimit) -> None:
     parts = part_count(rate, slots)
     plan = plan_wave(slots, rate, seconds=40, previous=None)
     assert plan.interval is not None
@@ -86,7 +86,7 @@ def test_parts_together_keep_the_rate_whatever_moments_they_choose(slots: int, r
 
 
 @given(st.lists(st.floats(-0.05, 0.2), max_size=50), st.floats(0.001, 2))
-def test_calls_are_an_interval_apart_and_so_is_the_first(errors: list[float], interval: float) -> None:
+def test_calls_and_the_first_call_wait_for_the_interval(errors: list[float], interval: float) -> None:
     clock = Clock(errors)
     pacer = Pacer(interval, clock.read, clock.sleep)
 
@@ -99,12 +99,12 @@ def test_calls_are_an_interval_apart_and_so_is_the_first(errors: list[float], in
 
 
 @pytest.mark.parametrize("said", ["50", "0/s", "5/d", "1.5/s", "-1/s", "x/s", ""])
-def test_a_rate_that_is_none_is_refused(said: str) -> None:
+def test_an_invalid_rate_is_refused(said: str) -> None:
     with pytest.raises(UsageError, match="no rate limit"):
         RateLimit.parse(said)
 
 
-def test_a_rate_limit_and_speculation_do_not_go_together() -> None:
+def test_a_rate_limit_with_speculation_is_refused() -> None:
     check_speculation("orders", None, "true")
     check_speculation("orders", RateLimit(5, 1), "false")
     with pytest.raises(UsageError, match="speculation"):

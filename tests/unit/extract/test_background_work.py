@@ -28,7 +28,7 @@ def pour(engine: ExtractEngine, work: Callable[[Any], Any]) -> list[Any]:
     return done
 
 
-def test_two_resources_are_worked_for_at_the_same_time() -> None:
+def test_work_of_two_resources_runs_concurrently() -> None:
     together = threading.Barrier(2, timeout=10)
     streams = [Stream(name=name, open=lambda name=name: iter([name])) for name in ("a", "b")]
 
@@ -37,7 +37,7 @@ def test_two_resources_are_worked_for_at_the_same_time() -> None:
     assert sorted(found) == ["a", "b"]
 
 
-def test_a_resource_rests_until_its_item_is_done() -> None:
+def test_a_resource_is_blocked_until_the_work_for_its_item_is_done() -> None:
     log: list[str] = []
 
     def rows() -> Any:
@@ -55,7 +55,7 @@ def test_a_resource_rests_until_its_item_is_done() -> None:
     assert log == [text for number in range(3) for text in (f"gives {number}", f"writes {number}")]
 
 
-def test_what_comes_while_a_resource_rests_is_done_in_order() -> None:
+def test_items_of_a_blocked_resource_are_processed_in_order() -> None:
     engine = engine_of(Stream(name="a", open=lambda: iter([0])))
     done: list[int] = []
     first = threading.Event()
@@ -67,7 +67,7 @@ def test_what_comes_while_a_resource_rests_is_done_in_order() -> None:
     assert done == [1, 2]
 
 
-def test_a_failure_is_that_of_its_resource_and_the_others_go_on() -> None:
+def test_a_failure_of_background_work_excludes_only_its_resource() -> None:
     def work(item: str) -> str:
         if item == "a":
             raise ValueError("the disk is full")
@@ -82,7 +82,7 @@ def test_a_failure_is_that_of_its_resource_and_the_others_go_on() -> None:
         pour(engine_of(*streams), work)
 
 
-def test_a_pause_waits_for_work_that_runs() -> None:
+def test_a_pause_waits_for_running_work() -> None:
     engine = engine_of(Stream(name="a", open=lambda: iter(range(5))))
     done: list[int] = []
     for node, item, _ in engine.items():
@@ -94,7 +94,7 @@ def test_a_pause_waits_for_work_that_runs() -> None:
     engine.close()
 
 
-def test_generators_that_rest_are_closed() -> None:
+def test_generators_of_blocked_resources_are_closed() -> None:
     closed: list[bool] = []
 
     def rows() -> Any:

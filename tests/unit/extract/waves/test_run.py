@@ -50,9 +50,7 @@ def taken(backlog: Backlog, most: int) -> list[Any]:
     done=st.lists(st.integers(0, 5), max_size=10),
     most=st.integers(1, 7),
 )
-def test_what_was_done_as_often_as_it_is_listed_is_left_out(
-    items: list[int], done: list[int], most: int
-) -> None:
+def test_finished_items_are_not_repeated(items: list[int], done: list[int], most: int) -> None:
     before = Counter(to_work_item(value).digest for value in done)
 
     found = taken(Backlog(stream_of(items), done_counts=before), most)
@@ -60,7 +58,7 @@ def test_what_was_done_as_often_as_it_is_listed_is_left_out(
     assert Counter(found) == Counter(items) - Counter(done)
 
 
-def test_a_generator_without_end_is_read_as_far_as_a_wave_needs() -> None:
+def test_an_endless_generator_of_items_is_read_only_for_the_next_wave() -> None:
     numbers = count()
 
     backlog = Backlog(stream_of(numbers), done_counts=Counter())
@@ -69,7 +67,7 @@ def test_a_generator_without_end_is_read_as_far_as_a_wave_needs() -> None:
     assert next(numbers) == 3
 
 
-def test_items_without_time_come_first_in_the_next_wave() -> None:
+def test_returned_items_are_first_in_the_next_wave() -> None:
     backlog = Backlog(stream_of(range(6)), done_counts=Counter())
     first = backlog.take(4)
 
@@ -78,7 +76,7 @@ def test_items_without_time_come_first_in_the_next_wave() -> None:
     assert [item.value for item in backlog.take(10)] == [2, 3, 4, 5]
 
 
-def test_a_limit_is_one_of_items_and_counts_those_that_were_done_before() -> None:
+def test_a_limit_counts_work_items_including_finished_ones() -> None:
     done = Counter([to_work_item(1).digest])
 
     assert taken(Backlog(stream_of(count(), max_items=4), done_counts=done), 10) == [0, 2, 3]
@@ -94,27 +92,27 @@ def test_large_items_make_small_waves() -> None:
 
 
 @given(value=json_values.filter(lambda value: value is not None))
-def test_an_item_is_known_by_its_value_and_arrives_as_it_was(value: Any) -> None:
+def test_the_digest_of_an_item_depends_on_its_value_alone(value: Any) -> None:
     item = to_work_item(value)
 
     assert item.value == value
     assert item.digest == to_work_item(item.value).digest
 
 
-def test_items_may_be_a_function_and_none_is_no_item() -> None:
+def test_items_can_be_a_function_and_none_is_no_item() -> None:
     found = iter_work_items(lambda: islice(iter([1, None, date(2024, 1, 2)]), 3))
 
     assert [item.value for item in found] == [1, date(2024, 1, 2)]
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, 1j])
-def test_what_json_cannot_hold_is_no_item(value: Any) -> None:
+def test_a_value_without_a_json_form_is_no_work_item(value: Any) -> None:
     with pytest.raises(UsageError, match="cannot be a work item"):
         to_work_item(value)
 
 
 @pytest.mark.parametrize("items", ["abc", b"abc", {"a": 1}, 7])
-def test_one_value_is_no_list_of_items(items: Any) -> None:
+def test_a_single_value_is_no_list_of_items(items: Any) -> None:
     with pytest.raises(UnsupportedData):
         stream_of(items)
     with pytest.raises(UnsupportedData):
