@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.extract.extraction import rows_of
+from tests.unit.extract.extraction import table_rows
 
 import penstock
 from penstock.config import in_scope
@@ -121,7 +121,9 @@ def _settings(schema: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _rows(package: Package, done: ExtractResult) -> dict[str, list[Any]]:
-    return {name: [coded(from_typed(row)) for row in rows] for name, rows in rows_of(package, done).items()}
+    return {
+        name: [coded(from_typed(row)) for row in rows] for name, rows in table_rows(package, done).items()
+    }
 
 
 def coded(plain: Any) -> Any:

@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from penstock.package.extract_manifest import ExtractedTable
 
 
-def arrivals(data: Any, **workload: Any) -> list[tuple[str, Any]]:
+def read_all(data: Any, **workload: Any) -> list[tuple[str, Any]]:
     """Every item with the name of its resource, in the order in which they arrive."""
     (flow,) = flows_of(data)
     return [(node.name, item) for node, item, _ in ExtractEngine(flow, Workload(**workload)).items()]
 
 
-def extracted(
+def extract_data(
     data: Any, package: Package, *, state: dict[str, Any] | None = None, **more: Any
 ) -> ExtractResult:
     hints = {key: more.pop(key) for key in ("table_name", "write_disposition") if key in more}
     (flow,) = flows_of(data, **hints)
-    kept = {} if state is None else state
+    source_state = {} if state is None else state
     return extract(
-        flow, package, schema_name=flow.name or "shop", naming=naming_convention(), state=kept, **more
+        flow, package, schema_name=flow.name or "shop", naming=naming_convention(), state=source_state, **more
     )
 
 
-def rows_of(package: Package, done: ExtractResult, data_format: str | None = None) -> dict[str, list[Any]]:
+def table_rows(package: Package, done: ExtractResult, data_format: str | None = None) -> dict[str, list[Any]]:
     """The rows of each table, as the files hold them; with `data_format` only those that stand so."""
-    found: dict[str, list[Any]] = {}
+    tables: dict[str, list[Any]] = {}
     for table in done.extracted.tables:
         if data_format in {None, table.data_format}:
-            found.setdefault(table.table, []).extend(rows_in(package, table))
-    return found
+            tables.setdefault(table.table, []).extend(rows_in(package, table))
+    return tables
 
 
 def rows_in(package: Package, table: ExtractedTable) -> list[Any]:

@@ -21,7 +21,7 @@ def engine_of(*streams: Stream, **load: Any) -> ExtractEngine:
     return ExtractEngine(Flow(name="shop", streams=streams), Workload(**load))
 
 
-def pour(engine: ExtractEngine, work: Callable[[Any], Any]) -> list[Any]:
+def run_work(engine: ExtractEngine, work: Callable[[Any], Any]) -> list[Any]:
     done: list[Any] = []
     for node, item, _ in engine.items():
         engine.submit(node, partial(work, item), done.append)
@@ -32,9 +32,9 @@ def test_work_of_two_resources_runs_concurrently() -> None:
     together = threading.Barrier(2, timeout=10)
     streams = [Stream(name=name, open=lambda name=name: iter([name])) for name in ("a", "b")]
 
-    found = pour(engine_of(*streams), lambda item: (together.wait(), item)[1])
+    results = run_work(engine_of(*streams), lambda item: (together.wait(), item)[1])
 
-    assert sorted(found) == ["a", "b"]
+    assert sorted(results) == ["a", "b"]
 
 
 def test_a_resource_is_blocked_until_the_work_for_its_item_is_done() -> None:
@@ -49,9 +49,9 @@ def test_a_resource_is_blocked_until_the_work_for_its_item_is_done() -> None:
         log.append(f"writes {item}")
         return item
 
-    found = pour(engine_of(Stream(name="a", open=rows)), write)
+    results = run_work(engine_of(Stream(name="a", open=rows)), write)
 
-    assert found == [0, 1, 2]
+    assert results == [0, 1, 2]
     assert log == [text for number in range(3) for text in (f"gives {number}", f"writes {number}")]
 
 
@@ -76,10 +76,10 @@ def test_a_failure_of_background_work_excludes_only_its_resource() -> None:
     streams = [Stream(name=name, open=lambda name=name: iter([name])) for name in ("a", "b")]
     engine = engine_of(*streams, on_error="continue")
 
-    assert pour(engine, work) == ["b"]
+    assert run_work(engine, work) == ["b"]
     assert isinstance(engine.failures["a"], ResourceFailed)
     with pytest.raises(PenstockError, match="the disk is full"):
-        pour(engine_of(*streams), work)
+        run_work(engine_of(*streams), work)
 
 
 def test_a_pause_waits_for_running_work() -> None:
@@ -108,5 +108,5 @@ def test_generators_of_blocked_resources_are_closed() -> None:
         raise ValueError("no")
 
     with pytest.raises(PenstockError):
-        pour(engine_of(Stream(name="a", open=rows)), work)
+        run_work(engine_of(Stream(name="a", open=rows)), work)
     assert closed == [True]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.extraction import rows_of
+from tests.unit.extract.extraction import table_rows
 
 import penstock
 from penstock.errors import ResourceFailed, UsageError
@@ -33,7 +33,7 @@ def slices(
     workload = hints.pop("workload", Workload())
     (flow,) = flows_of(data, **hints)
     packages = Packages.at(str(folder))
-    found: list[tuple[ExtractResult, dict[str, list[Any]]]] = []
+    results: list[tuple[ExtractResult, dict[str, list[Any]]]] = []
     with Extractor(
         flow,
         schema_name="shop",
@@ -43,11 +43,11 @@ def slices(
         commit_interval=interval,
     ) as extractor:
         while not extractor.is_done:
-            package = packages.package(f"17.{len(found) + 1}")
+            package = packages.package(f"17.{len(results) + 1}")
             with package_context(package):
                 done = extractor.extract_into(package)
-            found.append((done, rows_of(package, done)))
-    return found
+            results.append((done, table_rows(package, done)))
+    return results
 
 
 def last_of(done: ExtractResult, name: str) -> Any:
@@ -64,17 +64,17 @@ def counted(most: int = 4) -> Iterator[Any]:
 
 
 def test_each_package_has_its_rows_and_the_state_after_them(tmp_path: Path) -> None:
-    found = slices(counted(), tmp_path)
+    results = slices(counted(), tmp_path)
 
-    assert [rows.get("counted") for _, rows in found] == [
+    assert [rows.get("counted") for _, rows in results] == [
         [{"n": 0}],
         [{"n": 1}],
         [{"n": 2}],
         [{"n": 3}],
         None,
     ]
-    assert [last_of(done, "counted") for done, _ in found] == [0, 1, 2, 3, 3]
-    assert not found[-1][0].has_changes
+    assert [last_of(done, "counted") for done, _ in results] == [0, 1, 2, 3, 3]
+    assert not results[-1][0].has_changes
 
 
 def test_a_long_interval_is_one_package(tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_items_of_inner_generators_are_in_the_package_of_their_item(tmp_path: Pa
         for part in range(3):
             yield {"n": item["n"], "part": part}
 
-    found = slices(counted() | parts, tmp_path)
+    results = slices(counted() | parts, tmp_path)
 
-    assert [len(rows.get("parts", [])) for _, rows in found] == [3, 3, 3, 3, 0]
-    assert [last_of(done, "counted") for done, _ in found][:4] == [0, 1, 2, 3]
+    assert [len(rows.get("parts", [])) for _, rows in results] == [3, 3, 3, 3, 0]
+    assert [last_of(done, "counted") for done, _ in results][:4] == [0, 1, 2, 3]
 
 
 @given(most=st.integers(0, 12), threads=st.integers(1, 4))
@@ -101,11 +101,11 @@ def test_the_state_never_runs_ahead_of_the_rows_of_threads(
     tmp_path_factory: pytest.TempPathFactory, most: int, threads: int
 ) -> None:
     @penstock.resource(parallelized=True)
-    def one() -> Iterator[Any]:
+    def first() -> Iterator[Any]:
         yield from counting("one", most)
 
     @penstock.resource(parallelized=True)
-    def two() -> Iterator[Any]:
+    def second() -> Iterator[Any]:
         yield from counting("two", most)
 
     def counting(name: str, most: int) -> Iterator[Any]:
@@ -114,15 +114,15 @@ def test_the_state_never_runs_ahead_of_the_rows_of_threads(
             state["last"] = number
             yield {"n": number}
 
-    found = slices([one, two], tmp_path_factory.mktemp("cut"), workload=Workload(workers=threads))
+    results = slices([first, second], tmp_path_factory.mktemp("cut"), workload=Workload(workers=threads))
 
-    seen = {"one": -1, "two": -1}
-    for done, rows in found:
-        for name, before in tuple(seen.items()):
-            seen[name] = after = before + len(rows.get(name, []))
+    last_seen = {"one": -1, "two": -1}
+    for done, rows in results:
+        for name, before in tuple(last_seen.items()):
+            last_seen[name] = after = before + len(rows.get(name, []))
             if after >= 0:
                 assert last_of(done, name) == after
-    assert set(seen.values()) == {most - 1}
+    assert set(last_seen.values()) == {most - 1}
 
 
 def test_asynchronous_generators_are_divided_into_packages(tmp_path: Path) -> None:
@@ -133,9 +133,9 @@ def test_asynchronous_generators_are_divided_into_packages(tmp_path: Path) -> No
             await asyncio.sleep(0)
             yield {"n": number}
 
-    found = slices(later, tmp_path)
+    results = slices(later, tmp_path)
 
-    assert [last_of(done, "later") for done, rows in found if rows] == [0, 1, 2]
+    assert [last_of(done, "later") for done, rows in results if rows] == [0, 1, 2]
 
 
 def test_user_code_sees_the_current_package(tmp_path: Path) -> None:
@@ -144,9 +144,9 @@ def test_user_code_sees_the_current_package(tmp_path: Path) -> None:
         for _ in range(3):
             yield {"load_id": penstock.current.load_package_state()["load_id"]}
 
-    found = slices(asking, tmp_path)
+    results = slices(asking, tmp_path)
 
-    assert [rows["asking"] for _, rows in found if rows] == [
+    assert [rows["asking"] for _, rows in results if rows] == [
         [{"load_id": "17.1"}],
         [{"load_id": "17.2"}],
         [{"load_id": "17.3"}],
@@ -154,9 +154,9 @@ def test_user_code_sees_the_current_package(tmp_path: Path) -> None:
 
 
 def test_replace_and_scd2_are_refused_with_a_commit_interval(tmp_path: Path) -> None:
-    for said in ("replace", {"disposition": "merge", "strategy": "scd2"}):
+    for disposition in ("replace", {"disposition": "merge", "strategy": "scd2"}):
         with pytest.raises(UsageError, match="commit_interval makes several"):
-            slices([{"n": 1}], tmp_path, table_name="items", write_disposition=said)
+            slices([{"n": 1}], tmp_path, table_name="items", write_disposition=disposition)
 
 
 def test_a_failure_excludes_the_rows_since_the_last_package(tmp_path: Path) -> None:
@@ -169,11 +169,11 @@ def test_a_failure_excludes_the_rows_since_the_last_package(tmp_path: Path) -> N
                 raise KeyError("two")
             yield {"n": number}
 
-    found = slices([bad, counted(5)], tmp_path, workload=Workload(on_error="continue"))
+    results = slices([bad, counted(5)], tmp_path, workload=Workload(on_error="continue"))
 
-    assert [row["n"] for _, rows in found for row in rows.get("bad", [])] == [0, 1]
-    assert last_of(found[-1][0], "bad") == 1
-    assert [name for done, _ in found for name in done.report.failures] == ["bad"]
+    assert [row["n"] for _, rows in results for row in rows.get("bad", [])] == [0, 1]
+    assert last_of(results[-1][0], "bad") == 1
+    assert [name for done, _ in results for name in done.report.failures] == ["bad"]
 
 
 def test_items_of_a_failed_resource_are_in_no_later_package(tmp_path: Path) -> None:
@@ -181,17 +181,17 @@ def test_items_of_a_failed_resource_are_in_no_later_package(tmp_path: Path) -> N
     def bad(at: Any = penstock.sources.incremental("n", initial_value=-1)) -> Iterator[Any]:
         moment = current_context()
         assert moment.open_seen_set is not None
-        seen = moment.open_seen_set("bad", "_files")
+        last_seen = moment.open_seen_set("bad", "_files")
         for number in range(3):
-            seen.add(item_digest(number))
+            last_seen.add(item_digest(number))
             if number == 2:
                 raise KeyError("two")
             yield {"n": number}
 
     state: dict[str, Any] = {}
-    found = slices([bad, counted(6)], tmp_path, state=state, workload=Workload(on_error="continue"))
+    results = slices([bad, counted(6)], tmp_path, state=state, workload=Workload(on_error="continue"))
 
-    assert [row["n"] for _, rows in found for row in rows.get("bad", [])] == [0, 1]
+    assert [row["n"] for _, rows in results for row in rows.get("bad", [])] == [0, 1]
     again = Cursors(state, source="shop").seen_items("bad", "_files")
     assert [again.contains(item_digest(number)) for number in range(3)] == [True, True, False]
     assert state["sources"]["shop"]["resources"]["bad"]["incremental"]["n"]["last_value"] == 1
@@ -205,17 +205,17 @@ def test_the_parent_of_a_failed_resource_is_not_read_for_later_packages(tmp_path
         return item
 
     feeding = counted(6)
-    found = slices(
+    results = slices(
         [feeding, feeding | breaks, counted(9).with_name("other")],
         tmp_path,
         workload=Workload(on_error="continue"),
     )
 
     for name in ("counted", "breaks"):
-        assert [row["n"] for _, rows in found for row in rows.get(name, [])] == [0, 1]
-    assert last_of(found[-1][0], "counted") == 1
-    assert last_of(found[-1][0], "other") == 8
-    assert [name for done, _ in found for name in done.report.failures] == ["breaks", "counted"]
+        assert [row["n"] for _, rows in results for row in rows.get(name, [])] == [0, 1]
+    assert last_of(results[-1][0], "counted") == 1
+    assert last_of(results[-1][0], "other") == 8
+    assert [name for done, _ in results for name in done.report.failures] == ["breaks", "counted"]
 
 
 def test_generators_are_closed_without_a_next_package(tmp_path: Path) -> None:
@@ -269,11 +269,11 @@ def test_the_cursor_in_each_package_is_at_its_last_row(tmp_path: Path) -> None:
         for number in range(at.last_value + 1, 5):
             yield [{"n": number, "part": part} for part in range(2)]
 
-    found = slices(moving, tmp_path)
+    results = slices(moving, tmp_path)
 
-    for done, rows in found:
+    for done, rows in results:
         assert done.extracted.state is not None
         cursor = done.extracted.state["shop"]["resources"]["moving"]["incremental"]["n"]
         assert cursor["last_value"] == (rows["moving"][-1]["n"] if rows else 4)
         assert len(cursor["unique_hashes"]) == 2
-    assert [row["n"] for _, rows in found for row in rows.get("moving", [])] == sorted([*range(5)] * 2)
+    assert [row["n"] for _, rows in results for row in rows.get("moving", [])] == sorted([*range(5)] * 2)

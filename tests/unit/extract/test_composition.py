@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.extraction import arrivals
+from tests.unit.extract.extraction import read_all
 
 import penstock
 
@@ -51,8 +51,8 @@ class Given:
         if not isinstance(item, list):
             yield from [item] if self._fits(item) else []
             return
-        left = [row for row in item if self._fits(row)]
-        yield from [left] if left or not item else []
+        rows = [row for row in item if self._fits(row)]
+        yield from [rows] if rows or not item else []
 
     def _moved(self, row: int) -> int:
         return row + self.amount
@@ -81,9 +81,9 @@ def test_steps_and_limits_have_the_result_of_plain_python(
         step.add_to(resource)
         expected = step.applied(expected)
 
-    found = arrivals(resource.add_limit(limit))
+    items = read_all(resource.add_limit(limit))
 
-    assert [item for _, item in found] == list(islice(expected, limit))
+    assert [item for _, item in items] == list(islice(expected, limit))
 
 
 @given(data=pages, limit=st.integers(0, 15))
@@ -94,9 +94,9 @@ def test_a_limit_of_rows_keeps_the_page_that_exceeds_it(data: list[Any], limit: 
             break
         expected.append(item)
 
-    found = arrivals(penstock.resource(lambda: iter(data), name="n").add_limit(limit, count_rows=True))
+    items = read_all(penstock.resource(lambda: iter(data), name="n").add_limit(limit, count_rows=True))
 
-    assert [item for _, item in found] == expected
+    assert [item for _, item in items] == expected
 
 
 def appended(number: int, item: int) -> int:
@@ -119,9 +119,9 @@ def test_any_selection_loads_only_the_selected_resources(feeds: list[int], chose
     names = [f"r{number}" for number in sorted(chosen) if number < len(resources)]
 
     source = penstock.source(lambda: resources, name="tree")().with_resources(*names)
-    found = arrivals(source)
+    items = read_all(source)
 
-    assert sorted(found) == sorted(
+    assert sorted(items) == sorted(
         (name, reduce(lambda item, number: appended(number, item), ways[int(name[1:])], item))
         for name in names
         for item in range(3)

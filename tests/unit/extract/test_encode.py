@@ -62,8 +62,8 @@ def decoded(row: Any) -> Any:
     return orjson.loads(encode(row))
 
 
-def value(thing: Any) -> Any:
-    return decoded({"v": thing})["v"]
+def value(python_value: Any) -> Any:
+    return decoded({"v": python_value})["v"]
 
 
 @given(row=st.dictionaries(texts, plain, max_size=5))
@@ -71,13 +71,13 @@ def test_plain_json_reads_back_equal(row: dict[str, Any]) -> None:
     assert json.loads(encode(row)) == row
 
 
-@given(thing=plain.filter(lambda thing: not isinstance(thing, dict)))
-def test_a_row_that_is_no_object_is_wrapped_in_value(thing: Any) -> None:
-    assert json.loads(encode(thing)) == {"value": thing}
+@given(thing=plain.filter(lambda python_value: not isinstance(python_value, dict)))
+def test_a_row_that_is_no_object_is_wrapped_in_value(python_value: Any) -> None:
+    assert json.loads(encode(python_value)) == {"value": python_value}
 
 
 @pytest.mark.parametrize(
-    ("thing", "text"),
+    ("python_value", "text"),
     [
         (Decimal("1.50"), DECIMAL + "1.50"),
         (Decimal("1E+3"), DECIMAL + "1000"),
@@ -102,17 +102,17 @@ def test_a_row_that_is_no_object_is_wrapped_in_value(thing: Any) -> None:
         (Model(a=date(2026, 1, 2)), {"a": DATE + "2026-01-02"}),
     ],
 )
-def test_types_that_json_lacks_carry_a_tag(thing: Any, text: Any) -> None:
-    assert value(thing) == text
+def test_types_that_json_lacks_carry_a_tag(python_value: Any, text: Any) -> None:
+    assert value(python_value) == text
 
 
 @pytest.mark.parametrize("hidden", [1, "x", float("nan"), 2**70], ids=["plain", "text", "nan", "large"])
 def test_tagged_values_do_not_depend_on_other_values_of_the_row(hidden: Any) -> None:
     row = {"when": date(2026, 1, 2), "inner": [{"price": Decimal("1.5")}], "other": hidden}
 
-    found = decoded(row)
+    result = decoded(row)
 
-    assert (found["when"], found["inner"]) == (DATE + "2026-01-02", [{"price": DECIMAL + "1.5"}])
+    assert (result["when"], result["inner"]) == (DATE + "2026-01-02", [{"price": DECIMAL + "1.5"}])
 
 
 @pytest.mark.parametrize(
@@ -149,10 +149,10 @@ def test_a_non_finite_decimal_is_tagged_like_a_float(number: str) -> None:
 
 @given(number=st.integers())
 def test_integers_of_any_size_are_kept_to_the_last_digit(number: int) -> None:
-    found = value(number)
+    result = value(number)
 
     fits = -(2**63) <= number < 2**64
-    assert found == (number if fits else f"{WEI}{number}")
+    assert result == (number if fits else f"{WEI}{number}")
 
 
 @given(number=st.integers(2**64, 2**200))
@@ -273,10 +273,10 @@ def test_a_dataclass_with_an_init_only_argument_is_a_row() -> None:
     assert decoded(Row(math.nan, 1)) == {"x": NON_FINITE + "nan"}
 
 
-@pytest.mark.parametrize("thing", [object(), 1j, timedelta(1), lambda: 1])
-def test_a_value_without_a_json_form_raises_a_known_error(thing: Any) -> None:
+@pytest.mark.parametrize("python_value", [object(), 1j, timedelta(1), lambda: 1])
+def test_a_value_without_a_json_form_raises_a_known_error(python_value: Any) -> None:
     with pytest.raises((orjson.JSONEncodeError, TypeError, ValueError)):
-        encode({"v": thing})
+        encode({"v": python_value})
 
 
 def test_a_recursive_row_raises_a_known_error() -> None:

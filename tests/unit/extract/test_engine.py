@@ -4,7 +4,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.extraction import arrivals
+from tests.unit.extract.extraction import read_all
 
 import penstock
 from penstock.errors import ResourceFailed, UnsupportedData, UsageError
@@ -21,15 +21,15 @@ def counting(name: str, count: int) -> Any:
 
 
 def test_resources_take_turns_one_item_each() -> None:
-    found = arrivals([counting("a", 3), counting("b", 1), counting("c", 2)])
+    items = read_all([counting("a", 3), counting("b", 1), counting("c", 2)])
 
-    assert found == [("a", 0), ("b", 0), ("c", 0), ("a", 1), ("c", 1), ("a", 2)]
+    assert items == [("a", 0), ("b", 0), ("c", 0), ("a", 1), ("c", 1), ("a", 2)]
 
 
 def test_fifo_reads_one_resource_after_the_other() -> None:
-    found = arrivals([counting("a", 2), counting("b", 2)], next_item_mode="fifo")
+    items = read_all([counting("a", 2), counting("b", 2)], next_item_mode="fifo")
 
-    assert found == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+    assert items == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
 
 
 def test_rows_keep_the_order_in_which_generators_yield_them() -> None:
@@ -42,9 +42,9 @@ def test_rows_keep_the_order_in_which_generators_yield_them() -> None:
     def letters(item: str) -> Iterator[str]:
         yield from (f"{item}{letter}" for letter in "xy")
 
-    found = [item for _, item in arrivals(counting("n", 2) | parts | letters)]
+    items = [item for _, item in read_all(counting("n", 2) | parts | letters)]
 
-    assert found == ["00x", "00y", "01x", "01y", "10x", "10y", "11x", "11y"]
+    assert items == ["00x", "00y", "01x", "01y", "10x", "10y", "11x", "11y"]
 
 
 def test_an_item_is_yielded_before_the_next_one_is_read() -> None:
@@ -79,7 +79,7 @@ def test_a_parent_is_read_again_only_after_its_transformers_are_done() -> None:
             log.append(f"row {page}{number}")
             yield number
 
-    arrivals(rows())
+    read_all(rows())
 
     assert log == ["page 0", "row 00", "row 01", "page 1", "row 10", "row 11"]
 
@@ -124,10 +124,10 @@ def test_a_limit_closes_only_its_generator() -> None:
         finally:
             log.append("closed")
 
-    found = arrivals([endless().add_limit(2), counting("b", 4)])
+    items = read_all([endless().add_limit(2), counting("b", 4)])
 
-    assert [item for name, item in found if name == "endless"] == [0, 1]
-    assert len(found) == 6
+    assert [item for name, item in items if name == "endless"] == [0, 1]
+    assert len(items) == 6
     assert log == ["closed"]
 
 
@@ -137,9 +137,9 @@ def test_transformers_finish_after_the_limit_of_their_parent() -> None:
         yield item
         yield item
 
-    found = arrivals(counting("n", 9).add_limit(2) | twice)
+    items = read_all(counting("n", 9).add_limit(2) | twice)
 
-    assert [item for _, item in found] == [0, 0, 1, 1]
+    assert [item for _, item in items] == [0, 0, 1, 1]
 
 
 def test_a_limit_of_zero_reads_no_item() -> None:
@@ -150,7 +150,7 @@ def test_a_limit_of_zero_reads_no_item() -> None:
         begun.append(True)
         yield 1
 
-    assert arrivals(rows().add_limit(0)) == []
+    assert read_all(rows().add_limit(0)) == []
     assert begun == []
 
 
@@ -159,9 +159,9 @@ def test_a_limit_of_time_ends_an_endless_resource() -> None:
         while True:
             yield 1
 
-    found = arrivals(penstock.resource(endless, name="e").add_limit(max_time=0.05))
+    items = read_all(penstock.resource(endless, name="e").add_limit(max_time=0.05))
 
-    assert len(found) > 0
+    assert len(items) > 0
 
 
 @pytest.mark.parametrize("first", [0, 1, 5])
@@ -172,7 +172,7 @@ def test_an_error_names_the_resource_the_item_and_the_code(first: int) -> None:
         raise KeyError("gone")
 
     with pytest.raises(ResourceFailed) as caught:
-        arrivals([breaking(), counting("b", 9)])
+        read_all([breaking(), counting("b", 9)])
 
     error = caught.value
     assert (error.resource, error.item, error.cause) == ("breaking", first + 1, "KeyError('gone')")
@@ -192,7 +192,7 @@ def test_an_error_names_the_resource_the_item_and_the_code(first: int) -> None:
 )
 def test_an_error_in_a_step_names_its_item(change: Any) -> None:
     with pytest.raises(ResourceFailed) as caught:
-        arrivals(change(counting("n", 5)))
+        read_all(change(counting("n", 5)))
 
     assert (caught.value.resource, caught.value.item) == ("n", 3)
 
@@ -207,9 +207,9 @@ def test_penstock_errors_and_interrupts_are_not_wrapped() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(UsageError, match="no such page"):
-        arrivals(penstock.resource(usage))
+        read_all(penstock.resource(usage))
     with pytest.raises(KeyboardInterrupt):
-        arrivals(penstock.resource(interrupted))
+        read_all(penstock.resource(interrupted))
 
 
 def test_other_generators_are_closed_after_an_error() -> None:
@@ -227,7 +227,7 @@ def test_other_generators_are_closed_after_an_error() -> None:
         raise ValueError
 
     with pytest.raises(ResourceFailed):
-        arrivals([penstock.resource(endless), penstock.resource(breaking)])
+        read_all([penstock.resource(endless), penstock.resource(breaking)])
 
     assert closed == [True]
 
@@ -245,7 +245,7 @@ def test_an_error_while_closing_does_not_hide_the_first_error() -> None:
         raise ValueError("no")
 
     with pytest.raises(ResourceFailed, match="breaking raised ValueError") as caught:
-        arrivals([penstock.resource(clumsy), penstock.resource(breaking)])
+        read_all([penstock.resource(clumsy), penstock.resource(breaking)])
 
     assert "clumsy raised OSError" in caught.value.__notes__[0]
 
@@ -259,7 +259,7 @@ def test_an_error_while_a_limit_closes_a_generator_is_reported() -> None:
             raise OSError("still open")
 
     with pytest.raises(ResourceFailed, match="clumsy raised OSError"):
-        arrivals(penstock.resource(clumsy).add_limit(1))
+        read_all(penstock.resource(clumsy).add_limit(1))
 
 
 def test_a_resource_that_yields_a_resource_is_an_error() -> None:
@@ -267,7 +267,7 @@ def test_a_resource_that_yields_a_resource_is_an_error() -> None:
         yield counting("inner", 1)
 
     with pytest.raises(UnsupportedData, match="wrong yielded a declaration"):
-        arrivals(penstock.resource(wrong))
+        read_all(penstock.resource(wrong))
 
 
 def test_a_coroutine_is_not_a_resource() -> None:
@@ -275,7 +275,7 @@ def test_a_coroutine_is_not_a_resource() -> None:
         return [1]
 
     with pytest.raises(UnsupportedData, match="must yield its items"):
-        arrivals(penstock.resource(wrong))
+        read_all(penstock.resource(wrong))
 
 
 def test_an_invalid_cursor_is_refused() -> None:

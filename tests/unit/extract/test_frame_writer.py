@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.unit.extract.extraction import extracted
+from tests.unit.extract.extraction import extract_data
 
 from penstock.errors import InternalError, StorageNotShared
 from penstock.interfaces.file_schema import struct_field, struct_type
@@ -54,7 +54,7 @@ def package(tmp_path: Path) -> Package:
 
 
 def extract_frames(data: Any, package: Package) -> ExtractResult:
-    return extracted(data, package, table_name="t", frame_engine=LocalFrameEngine())
+    return extract_data(data, package, table_name="t", frame_engine=LocalFrameEngine())
 
 
 def test_the_row_count_that_spark_reports_is_used(package: Package) -> None:
@@ -89,4 +89,4 @@ def test_every_dataframe_has_its_own_folder(package: Package) -> None:
 
 def test_a_dataframe_without_an_engine_is_an_error(package: Package) -> None:
     with pytest.raises(InternalError, match="no engine for DataFrames"):
-        extracted(DataFrame(1, row_count=1), package, table_name="t")
+        extract_data(DataFrame(1, row_count=1), package, table_name="t")

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.extraction import extracted, rows_of
+from tests.unit.extract.extraction import extract_data, table_rows
 
 import penstock
 from penstock.errors import ResourceFailed, UnsupportedColumnType
@@ -73,7 +73,7 @@ def typed_rows(package: Package, done: ExtractResult) -> list[dict[str, Any]]:
     return [row for table in done.extracted.tables for row in files_of(package, table).to_pylist()]
 
 
-def one(values: pa.Array) -> tuple[Any, list[Any]]:
+def column_of(values: pa.Array) -> tuple[Any, list[Any]]:
     """A column that was landed: the type that Spark reads, and its values."""
     batch = to_batch(pa.record_batch({"x": values}))
     (column,) = batch.columns["fields"]
@@ -93,7 +93,7 @@ def one(values: pa.Array) -> tuple[Any, list[Any]]:
     ids=["table", "batch", "reader", "pandas", "polars", "lazy"],
 )
 def test_a_frame_is_written_typed_with_its_columns(package: Package, frame: Any) -> None:
-    done = extracted(frame, package, table_name="t")
+    done = extract_data(frame, package, table_name="t")
 
     (table,) = done.extracted.tables
     assert (table.data_format, table.rows, table.files) == ("typed", 2, 1)
@@ -107,10 +107,10 @@ def test_a_frame_is_written_typed_with_its_columns(package: Package, frame: Any)
     }
     assert kinds["tags"]["elementType"] == "string"
     assert kinds["price"].startswith("decimal(")
-    found = files_of(package, table)
-    assert found.schema.field("at").type == pa.timestamp("us", "UTC")
-    assert found["id"].to_pylist() == [1, 2]
-    assert found["price"].to_pylist() == [Decimal("1.50"), Decimal("2.00")]
+    table_files = files_of(package, table)
+    assert table_files.schema.field("at").type == pa.timestamp("us", "UTC")
+    assert table_files["id"].to_pylist() == [1, 2]
+    assert table_files["price"].to_pylist() == [Decimal("1.50"), Decimal("2.00")]
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_a_frame_is_written_typed_with_its_columns(package: Package, frame: Any)
     ],
     ids=lambda value: str(value.type) if isinstance(value, pa.Array) else "",
 )
-def test_every_arrow_type_has_a_rule(values: pa.Array, kind: str, landed: list[Any]) -> None:
-    assert one(values) == (kind, landed)
+def test_every_arrow_type_has_a_rule(values: pa.Array, kind: str, written: list[Any]) -> None:
+    assert column_of(values) == (kind, written)
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_nested_values_follow_the_same_rules() -> None:
         ),
     )
 
-    kind, landed = one(values)
+    kind, written = column_of(values)
 
     assert {inner["name"]: inner["type"] for inner in kind["elementType"]["fields"]} == {
         "n": "long",
         "at": "timestamp",
         "m": {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": True},
     }
-    assert landed == [[{"n": 1, "at": datetime(2024, 1, 2, tzinfo=UTC), "m": [("k", 1)]}], None]
+    assert written == [[{"n": 1, "at": datetime(2024, 1, 2, tzinfo=UTC), "m": [("k", 1)]}], None]
 
 
 def test_columns_of_nulls_are_not_written_and_their_rows_are() -> None:
@@ -244,16 +244,16 @@ def test_unusual_column_names_have_plain_names_in_files(package: Package) -> Non
     keys = ["a", "A", "a.b", "we ird", 'q"`', "", "_metadata", "c_0123456789abcdef", "ü", "c"]
     frame = pa.table([pa.array([index]) for index in range(len(keys))], names=keys)
 
-    done = extracted(frame, package, table_name="t")
+    done = extract_data(frame, package, table_name="t")
 
     (table,) = done.extracted.tables
     assert table.columns is not None
-    found = files_of(package, table)
+    table_files = files_of(package, table)
     assert [column_key(column) for column in table.columns["fields"]] == keys
-    assert [found[column["name"]].to_pylist() for column in table.columns["fields"]] == [
+    assert [table_files[column["name"]].to_pylist() for column in table.columns["fields"]] == [
         [index] for index in range(len(keys))
     ]
-    assert len({name.lower() for name in found.schema.names}) == len(keys)
+    assert len({name.lower() for name in table_files.schema.names}) == len(keys)
 
 
 @given(keys=st.lists(st.text(max_size=6), unique=True, max_size=20))
@@ -280,10 +280,12 @@ def test_frames_and_rows_of_one_table_are_stored_in_separate_folders(package: Pa
 
     resource = penstock.resource(frames).add_map(look)
 
-    done = extracted(resource, package)
+    done = extract_data(resource, package)
 
     assert seen == ["Table", "dict", "DataFrame", "Table", "Table"]
-    assert [(one.table, one.data_format, one.rows) for one in done.extracted.tables] == [
+    assert [
+        (column_of.table, column_of.data_format, column_of.rows) for column_of in done.extracted.tables
+    ] == [
         ("frames", "typed", 4),
         ("frames", "rows", 1),
         ("frames", "typed", 1),
@@ -293,7 +295,7 @@ def test_frames_and_rows_of_one_table_are_stored_in_separate_folders(package: Pa
     assert [column["name"] for column in first.columns["fields"]] == ["id", "more"]
     assert (first.files, first.resource) == (2, "frames")
     assert files_of(package, texts)["id"].to_pylist() == ["five"]
-    assert rows_of(package, done, "rows") == {"frames": [{"id": 3}]}
+    assert table_rows(package, done, "rows") == {"frames": [{"id": 3}]}
     assert (done.report.rows, done.report.resources) == (6, {"frames": 6})
 
 
@@ -302,8 +304,8 @@ def test_a_limit_counts_a_frame_as_one_item_or_its_rows(package: Package) -> Non
         while True:
             yield TABLE.select(["id"])
 
-    by_items = extracted(penstock.resource(frames).add_limit(2), package)
-    by_rows = extracted(penstock.resource(frames).add_limit(3, count_rows=True), package)
+    by_items = extract_data(penstock.resource(frames).add_limit(2), package)
+    by_rows = extract_data(penstock.resource(frames).add_limit(3, count_rows=True), package)
 
     assert (by_items.report.rows, by_rows.report.rows) == (4, 4)
 
@@ -312,7 +314,7 @@ def test_a_large_frame_is_divided_into_row_groups_and_files(package: Package) ->
     frame = pa.table({"n": range(25_000)})
     rotation = Rotation(row_group_bytes=40_000, file_bytes=100_000)
 
-    done = extracted(frame, package, table_name="t", rotation=rotation)
+    done = extract_data(frame, package, table_name="t", rotation=rotation)
 
     (table,) = done.extracted.tables
     assert (table.rows, table.bytes, table.files) == (25_000, 200_000, 2)
@@ -326,7 +328,7 @@ def test_small_frames_share_a_row_group(package: Package) -> None:
         for number in range(100):
             yield pa.table({"n": [number]})
 
-    (table,) = extracted(penstock.resource(frames), package).extracted.tables
+    (table,) = extract_data(penstock.resource(frames), package).extracted.tables
 
     assert (table.rows, table.files) == (100, 1)
     assert files_of(package, table).num_rows == 100
@@ -347,20 +349,20 @@ def test_the_remainder_of_a_large_frame_does_not_keep_the_frame_in_memory(packag
 def test_a_missing_number_of_pandas_is_null_and_its_index_is_not_written(package: Package) -> None:
     frame = pd.DataFrame({"n": [1.5, float("nan")]}, index=pd.Index([7, 8], name="key"))
 
-    done = extracted(frame, package, table_name="t")
+    done = extract_data(frame, package, table_name="t")
 
     assert typed_rows(package, done) == [{"n": 1.5}, {"n": None}]
 
 
 def test_a_frame_without_rows_writes_no_file(package: Package) -> None:
-    done = extracted(pa.table({"a": pa.array([], pa.int64())}), package, table_name="t")
+    done = extract_data(pa.table({"a": pa.array([], pa.int64())}), package, table_name="t")
 
     assert (done.report.rows, done.extracted.tables) == (0, ())
 
 
 def test_a_column_that_arrow_cannot_type_is_an_error_of_the_resource(package: Package) -> None:
     with pytest.raises(ResourceFailed, match="column mixed"):
-        extracted(pd.DataFrame({"mixed": [1, "x"]}), package, table_name="t")
+        extract_data(pd.DataFrame({"mixed": [1, "x"]}), package, table_name="t")
 
 
 def test_the_frames_of_a_failed_resource_are_discarded(package: Package) -> None:
@@ -371,8 +373,8 @@ def test_the_frames_of_a_failed_resource_are_discarded(package: Package) -> None
         yield pa.table({"id": [2]})
         raise ZeroDivisionError
 
-    resources = [penstock.resource(each, table_name="t") for each in (good, bad)]
-    done = extracted(resources, package, workload=Workload(on_error="continue"))
+    resources = [penstock.resource(part, table_name="t") for part in (good, bad)]
+    done = extract_data(resources, package, workload=Workload(on_error="continue"))
 
     assert typed_rows(package, done) == [{"id": 1}]
     assert done.report.resources == {"good": 1, "bad": 0}
@@ -383,8 +385,8 @@ def test_a_page_can_contain_frames(package: Package) -> None:
         yield [pa.table({"n": [1, 2]}), pa.table({"n": [3]})]
         yield [pa.table({"n": [4]}), {"n": 5}]
 
-    done = extracted(pages, package)
+    done = extract_data(pages, package)
 
-    assert sorted(row["n"] for row in rows_of(package, done)["pages"]) == [1, 2, 3, 4, 5]
+    assert sorted(row["n"] for row in table_rows(package, done)["pages"]) == [1, 2, 3, 4, 5]
     assert done.report.resources == {"pages": 5}
     assert done.report.quarantined_rows == {}

@@ -66,7 +66,7 @@ def test_an_http_error_names_the_host_the_status_and_the_fix(status: int, api: A
 def test_http_errors_of_user_code_are_recognized(library: str, api: Api, tmp_path: Path) -> None:
     url = f"{api.url}/flaky/x/500/9"
 
-    def asked() -> Iterator[Any]:
+    def get_orders() -> Iterator[Any]:
         if library == "requests":
             response = requests.get(url, timeout=10)
             response.raise_for_status()
@@ -75,13 +75,15 @@ def test_http_errors_of_user_code_are_recognized(library: str, api: Api, tmp_pat
         yield {}
 
     with step_raises(ServerFailed, step="extract") as caught:
-        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(penstock.resource(asked, name="orders"))
+        penstock.pipeline("shop", pipelines_dir=tmp_path).extract(
+            penstock.resource(get_orders, name="orders")
+        )
 
     assert caught.value.status == 500
 
 
 def test_an_http_error_on_an_executor_is_reported_the_same_way(api: Api) -> None:
-    def asked(_: Any) -> Iterator[Any]:
+    def get_orders(_: Any) -> Iterator[Any]:
         requests.get(f"{api.url}/secure/bearer", timeout=10).raise_for_status()
         yield {}
 
@@ -89,7 +91,7 @@ def test_an_http_error_on_an_executor_is_reported_the_same_way(api: Api) -> None
         resource="orders",
         table=None,
         code=b"",
-        deserialize=lambda _: (asked, (), None),
+        deserialize=lambda _: (get_orders, (), None),
         parts=[[(0, {"n": 1})]],
         interval=None,
         seconds=60,

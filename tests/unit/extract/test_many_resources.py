@@ -60,7 +60,7 @@ PROGRAM = """
 """
 
 
-def told(many: int, folder: Path, *, breaks: int = -1) -> Any:
+def extract_in_process(many: int, folder: Path, *, breaks: int = -1) -> Any:
     command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(many), str(folder), str(breaks)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -68,7 +68,7 @@ def told(many: int, folder: Path, *, breaks: int = -1) -> Any:
 
 
 def test_many_resources_are_extracted_in_seconds_and_little_memory(tmp_path: Path) -> None:
-    few, many = told(20, tmp_path / "few"), told(MANY, tmp_path / "many")
+    few, many = extract_in_process(20, tmp_path / "few"), extract_in_process(MANY, tmp_path / "many")
 
     took = f"{many['seconds']:.1f} s of processor, {many['megabytes']:.0f} MiB"
     print(f"{MANY:,} resources, 20 in threads: {took}")  # noqa: T201 - a figure for people
@@ -79,7 +79,7 @@ def test_many_resources_are_extracted_in_seconds_and_little_memory(tmp_path: Pat
 
 @pytest.mark.parametrize("breaks", [MANY * 7 // 9, MANY * 8 // 10])
 def test_the_failed_resource_is_named_with_and_without_threads(tmp_path: Path, breaks: int) -> None:
-    error = told(MANY, tmp_path, breaks=breaks)
+    error = extract_in_process(MANY, tmp_path, breaks=breaks)
 
     assert error == {
         "resource": f"table_{breaks}",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.recording_collector import RecordingCollector
-from tests.unit.extract.extraction import extracted, rows_of
+from tests.unit.extract.extraction import extract_data, table_rows
 
 import penstock
 from penstock.errors import ResourceFailed, RowNotEncodable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from penstock.extract.run import ExtractResult
 
-GOING_ON = Workload(on_error="continue")
+CONTINUE = Workload(on_error="continue")
 
 
 @pytest.fixture
@@ -35,21 +35,21 @@ def breaking(name: str, *, after: int, table: str | None = None, parallel: bool 
             yield {"n": number, "of": name}
         raise KeyError(name)
 
-    made = penstock.resource(rows, name=name, table_name=table, write_disposition="append")
-    return made.parallelize() if parallel else made
+    resource = penstock.resource(rows, name=name, table_name=table, write_disposition="append")
+    return resource.parallelize() if parallel else resource
 
 
-def whole(name: str, *, rows: int, table: str | None = None) -> Any:
+def complete(name: str, *, rows: int, table: str | None = None) -> Any:
     return penstock.resource([{"n": n, "of": name} for n in range(rows)], name=name, table_name=table)
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_other_resources_continue_and_the_failure_is_reported(package: Package, parallel: bool) -> None:
-    done = extracted(
-        [breaking("bad", after=2, parallel=parallel), whole("good", rows=3)], package, workload=GOING_ON
+    done = extract_data(
+        [breaking("bad", after=2, parallel=parallel), complete("good", rows=3)], package, workload=CONTINUE
     )
 
-    assert {name: len(rows) for name, rows in rows_of(package, done).items()} == {"good": 3}
+    assert {name: len(rows) for name, rows in table_rows(package, done).items()} == {"good": 3}
     assert done.report.resources == {"bad": 0, "good": 3}
     assert isinstance(done.report.failures["bad"], ResourceFailed)
     assert (done.report.failures["bad"].item, done.report.failures["bad"].cause) == (3, "KeyError('bad')")
@@ -58,26 +58,27 @@ def test_other_resources_continue_and_the_failure_is_reported(package: Package, 
 
 
 def test_the_collector_receives_row_counts_and_excluded_resources(package: Package) -> None:
-    told = RecordingCollector()
+    collector = RecordingCollector()
+    data = [breaking("bad", after=2), complete("good", rows=3)]
 
-    extracted([breaking("bad", after=2), whole("good", rows=3)], package, workload=GOING_ON, collector=told)
+    extract_data(data, package, workload=CONTINUE, collector=collector)
 
-    assert told.counts["good"] == 3
-    assert told.states == {"bad": ["left out"]}
-    assert told.messages == ["bad raised KeyError('bad') at item 3"]
+    assert collector.counts["good"] == 3
+    assert collector.states == {"bad": ["left out"]}
+    assert collector.messages == ["bad raised KeyError('bad') at item 3"]
 
 
 def test_a_shared_table_lacks_only_the_rows_of_the_failed_resource(package: Package) -> None:
     tiny = Rotation(row_group_rows=2, file_bytes=1)
 
-    done = extracted(
-        [breaking("bad", after=5, table="both"), whole("good", rows=5, table="both")],
+    done = extract_data(
+        [breaking("bad", after=5, table="both"), complete("good", rows=5, table="both")],
         package,
-        workload=GOING_ON,
+        workload=CONTINUE,
         rotation=tiny,
     )
 
-    assert [row["of"] for row in rows_of(package, done)["both"]] == ["good"] * 5
+    assert [row["of"] for row in table_rows(package, done)["both"]] == ["good"] * 5
     (table,) = done.extracted.tables
     assert (table.rows, table.files, table.resource) == (5, 3, "good")
     assert set(done.extracted.declared_tables) == {"both"}
@@ -94,12 +95,12 @@ def test_transformers_of_a_failed_resource_are_excluded_and_its_parent_is_not(pa
     def after(item: dict[str, Any]) -> dict[str, Any]:
         return item
 
-    feeding = whole("feeding", rows=4)
+    feeding = complete("feeding", rows=4)
     middle = feeding | breaks
 
-    done = extracted([feeding, middle, middle | after], package, workload=GOING_ON)
+    done = extract_data([feeding, middle, middle | after], package, workload=CONTINUE)
 
-    assert {name: len(rows) for name, rows in rows_of(package, done).items()} == {"feeding": 4}
+    assert {name: len(rows) for name, rows in table_rows(package, done).items()} == {"feeding": 4}
     assert set(done.report.failures) == {"breaks", "after"}
 
 
@@ -116,7 +117,7 @@ def test_a_parent_that_feeds_only_a_failed_resource_is_not_read_to_its_end(packa
     def breaks(item: int) -> int:
         raise KeyError(item)
 
-    extracted([breaks(), whole("good", rows=1)], package, workload=GOING_ON)
+    extract_data([breaks(), complete("good", rows=1)], package, workload=CONTINUE)
 
     assert drawn == [0]
 
@@ -135,7 +136,7 @@ def test_the_state_of_a_failed_resource_is_restored(package: Package) -> None:
 
     state = {"sources": {"shop": {"resources": {"bad": {"last": 4}, "good": {"last": 4}}}}}
 
-    done = extracted([bad, good], package, state=state, workload=GOING_ON)
+    done = extract_data([bad, good], package, state=state, workload=CONTINUE)
 
     assert done.extracted.state is not None
     assert done.extracted.state["shop"]["resources"] == {"bad": {"last": 4}, "good": {"last": 6}}
@@ -150,7 +151,7 @@ def test_the_cursor_of_a_failed_resource_does_not_advance(package: Package) -> N
     cursor: dict[str, Any] = {"initial_value": None, "last_value": 4, "unique_hashes": []}
     state = {"sources": {"shop": {"resources": {"bad": {"incremental": {"n": cursor}}}}}}
 
-    done = extracted([bad, whole("good", rows=1)], package, state=state, workload=GOING_ON)
+    done = extract_data([bad, complete("good", rows=1)], package, state=state, workload=CONTINUE)
 
     assert done.extracted.state is not None
     assert done.extracted.state["shop"]["resources"]["bad"]["incremental"]["n"]["last_value"] == 4
@@ -172,17 +173,17 @@ def test_a_parent_whose_cursor_advanced_past_items_of_a_failed_transformer_is_ex
         return item
 
     @penstock.transformer(data_from=feeding)
-    def whole_one(item: dict[str, Any]) -> dict[str, Any]:
+    def complete_child(item: dict[str, Any]) -> dict[str, Any]:
         return item
 
     cursor: dict[str, Any] = {"initial_value": None, "last_value": 4, "unique_hashes": []}
     memory = {"feeding": {"incremental": {"n": cursor}}}
     state: dict[str, Any] = {"sources": {"shop": {"resources": memory}}}
-    chosen = [feeding, breaks, whole_one] if is_loaded else [breaks, whole_one]
+    chosen = [feeding, breaks, complete_child] if is_loaded else [breaks, complete_child]
 
-    done = extracted([*chosen, whole("good", rows=1)], package, state=state, workload=GOING_ON)
+    done = extract_data([*chosen, complete("good", rows=1)], package, state=state, workload=CONTINUE)
 
-    assert set(rows_of(package, done)) == {"good"}
+    assert set(table_rows(package, done)) == {"good"}
     assert set(done.report.failures) == {"feeding", "breaks", "whole_one"}
     assert done.extracted.state is not None
     assert done.extracted.state["shop"]["resources"]["feeding"]["incremental"]["n"]["last_value"] == 4
@@ -194,18 +195,18 @@ def test_an_error_in_a_row_or_a_table_name_is_a_failure_of_its_resource(package:
     odd = penstock.resource([{"n": 1}, {"n": 1j}], name="odd")
     strict = Workload(on_error="continue", on_bad_row="fail")
 
-    done = extracted([named, odd, whole("good", rows=1)], package, workload=strict)
+    done = extract_data([named, odd, complete("good", rows=1)], package, workload=strict)
 
     assert {name: type(why) for name, why in done.report.failures.items()} == {
         "named": ResourceFailed,
         "odd": RowNotEncodable,
     }
-    assert list(rows_of(package, done)) == ["good"]
+    assert list(table_rows(package, done)) == ["good"]
 
 
 def test_a_failure_of_all_resources_is_an_error(package: Package) -> None:
     with pytest.raises(ResourceFailed) as raised:
-        extracted([breaking("a", after=0), breaking("b", after=1)], package, workload=GOING_ON)
+        extract_data([breaking("a", after=0), breaking("b", after=1)], package, workload=CONTINUE)
 
     assert raised.value.__notes__ == ["all resources failed; also: b raised KeyError('b') at item 2"]
 
@@ -216,7 +217,7 @@ def test_any_failures_leave_the_rows_of_other_resources_complete(
 ) -> None:
     package = Packages.at(str(tmp_path_factory.mktemp("going"))).package("17.5")
     resources = [
-        breaking(f"r{at}", after=rows, table=table) if breaks else whole(f"r{at}", rows=rows, table=table)
+        breaking(f"r{at}", after=rows, table=table) if breaks else complete(f"r{at}", rows=rows, table=table)
         for at, (rows, breaks, table) in enumerate(ends)
     ]
     expected = sorted(
@@ -224,13 +225,13 @@ def test_any_failures_leave_the_rows_of_other_resources_complete(
     )
 
     def run() -> ExtractResult:
-        return extracted(resources, package, workload=GOING_ON, rotation=Rotation(row_group_rows=2))
+        return extract_data(resources, package, workload=CONTINUE, rotation=Rotation(row_group_rows=2))
 
     if all(breaks for _, breaks, _ in ends):
         with pytest.raises(ResourceFailed):
             run()
         return
     done = run()
-    found = [row["of"] for rows in rows_of(package, done).values() for row in rows]
-    assert sorted(found) == expected
+    origins = [row["of"] for rows in table_rows(package, done).values() for row in rows]
+    assert sorted(origins) == expected
     assert sum(table.rows for table in done.extracted.tables) == len(expected)

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.extraction import arrivals
+from tests.unit.extract.extraction import read_all
 
 import penstock
 from penstock.errors import ResourceFailed
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 
-class Crowd:
+class ConcurrencyCounter:
     """Knows how many are inside at once."""
 
     def __init__(self) -> None:
@@ -37,8 +37,8 @@ class Crowd:
             self.inside -= 1
 
 
-def items(found: list[tuple[str, Any]]) -> list[Any]:
-    return sorted(item for _, item in found)
+def items(arrived: list[tuple[str, Any]]) -> list[Any]:
+    return sorted(item for _, item in arrived)
 
 
 def test_deferred_calls_run_at_the_same_time() -> None:
@@ -49,18 +49,18 @@ def test_deferred_calls_run_at_the_same_time() -> None:
         meeting.wait()
         return number
 
-    found = arrivals(penstock.resource((fetch(n) for n in range(8)), name="pages"), workers=4)
+    arrived = read_all(penstock.resource((fetch(n) for n in range(8)), name="pages"), workers=4)
 
-    assert items(found) == list(range(8))
+    assert items(arrived) == list(range(8))
 
 
 def test_at_most_max_parallel_items_run_and_generators_wait() -> None:
-    asked, done, crowd = [0], [0], Crowd()
+    asked, done, counter = [0], [0], ConcurrencyCounter()
     most_ahead = [0]
 
     @penstock.defer
     def fetch(number: int) -> int:
-        with crowd:
+        with counter:
             time.sleep(0.001)
         done[0] += 1
         return number
@@ -71,10 +71,10 @@ def test_at_most_max_parallel_items_run_and_generators_wait() -> None:
             most_ahead[0] = max(most_ahead[0], asked[0] - done[0])
             yield fetch(number)
 
-    found = arrivals(penstock.resource(pages), workers=3, max_parallel_items=6)
+    arrived = read_all(penstock.resource(pages), workers=3, max_parallel_items=6)
 
-    assert items(found) == list(range(60))
-    assert crowd.most <= 3
+    assert items(arrived) == list(range(60))
+    assert counter.most <= 3
     assert most_ahead[0] <= 7
 
 
@@ -88,25 +88,25 @@ def test_twenty_parallel_resources_run_in_twenty_threads() -> None:
 
         return penstock.resource(rows, name=name, parallelized=True)
 
-    found = arrivals([meeting_rows(f"r{number}") for number in range(20)], workers=20)
+    arrived = read_all([meeting_rows(f"r{number}") for number in range(20)], workers=20)
 
-    assert len({item.partition(" in ")[2] for _, item in found}) == 20
+    assert len({item.partition(" in ")[2] for _, item in arrived}) == 20
 
 
 def test_a_parallel_generator_is_never_run_twice_at_once_and_keeps_its_order() -> None:
-    crowd = Crowd()
+    counter = ConcurrencyCounter()
 
     @penstock.resource(parallelized=True)
     def rows() -> Iterator[int]:
         for number in range(50):
-            with crowd:
+            with counter:
                 time.sleep(0)
             yield number
 
-    found = arrivals(rows(), workers=8)
+    arrived = read_all(rows(), workers=8)
 
-    assert [item for _, item in found] == list(range(50))
-    assert crowd.most == 1
+    assert [item for _, item in arrived] == list(range(50))
+    assert counter.most == 1
 
 
 def test_a_parallel_transformer_processes_several_items_and_delays_its_parent() -> None:
@@ -129,24 +129,24 @@ def test_a_parallel_transformer_processes_several_items_and_delays_its_parent() 
             assert len(fed) - len(set(begun)) <= 6
             yield seed, part
 
-    found = arrivals(grown(), workers=4, max_parallel_items=5)
+    arrived = read_all(grown(), workers=4, max_parallel_items=5)
 
-    assert items(found) == [(seed, part) for seed in range(30) for part in range(3)]
+    assert items(arrived) == [(seed, part) for seed in range(30) for part in range(3)]
 
 
 @pytest.mark.parametrize("broken", [0, 7, 19])
 def test_an_error_in_one_of_twenty_threads_names_its_resource_and_item(broken: int) -> None:
     def rows(number: int) -> Any:
-        def one() -> Iterator[int]:
+        def rows() -> Iterator[int]:
             yield from range(3)
             if number == broken:
                 raise KeyError("gone")
             yield from range(50)
 
-        return penstock.resource(one, name=f"r{number}", parallelized=True)
+        return penstock.resource(rows, name=f"r{number}", parallelized=True)
 
     with pytest.raises(ResourceFailed) as caught:
-        arrivals([rows(number) for number in range(20)], workers=20)
+        read_all([rows(number) for number in range(20)], workers=20)
 
     assert (caught.value.resource, caught.value.item) == (f"r{broken}", 4)
     assert 'raise KeyError("gone")' in caught.value.traceback
@@ -159,7 +159,7 @@ def test_an_error_in_a_deferred_call_names_the_item() -> None:
         return 1 // (number - 3)
 
     with pytest.raises(ResourceFailed) as caught:
-        arrivals(penstock.resource((fetch(n) for n in range(5)), name="pages"), workers=1)
+        read_all(penstock.resource((fetch(n) for n in range(5)), name="pages"), workers=1)
 
     assert (caught.value.resource, caught.value.item) == ("pages", 4)
 
@@ -209,9 +209,9 @@ def test_code_in_threads_and_coroutines_sees_its_resource_and_state() -> None:
         yield remember()()
 
     with override_context(state=state, source_name="shop"):
-        found = arrivals([deferring(), parallel(), waiting()])
+        arrived = read_all([deferring(), parallel(), waiting()])
 
-    assert items(found) == ["deferring", "parallel", "waiting"]
+    assert items(arrived) == ["deferring", "parallel", "waiting"]
     assert set(state["sources"]["shop"]["resources"]) == {"deferring", "parallel", "waiting"}
 
 
@@ -226,22 +226,22 @@ def test_asynchronous_generators_wait_for_each_other() -> None:
 
         return penstock.resource(rows, name=name)
 
-    assert items(arrivals([meeting("a", "b"), meeting("b", "a")])) == ["a", "b"]
+    assert items(read_all([meeting("a", "b"), meeting("b", "a")])) == ["a", "b"]
 
 
 def test_an_asynchronous_transformer_processes_several_items_concurrently() -> None:
-    crowd = Crowd()
+    counter = ConcurrencyCounter()
 
     @penstock.transformer
     async def slow(item: int) -> int:
-        with crowd:
+        with counter:
             await asyncio.sleep(0.02)
         return item
 
-    found = arrivals(penstock.resource(range(10), name="n") | slow, max_parallel_items=5)
+    arrived = read_all(penstock.resource(range(10), name="n") | slow, max_parallel_items=5)
 
-    assert items(found) == list(range(10))
-    assert 1 < crowd.most <= 5
+    assert items(arrived) == list(range(10))
+    assert 1 < counter.most <= 5
 
 
 def test_an_asynchronous_generator_is_closed_by_a_limit_and_by_the_end() -> None:
@@ -273,7 +273,7 @@ def test_an_error_in_a_coroutine_names_its_resource() -> None:
         raise ValueError("no")
 
     with pytest.raises(ResourceFailed) as caught:
-        arrivals(breaking())
+        read_all(breaking())
 
     assert (caught.value.resource, caught.value.item) == ("breaking", 2)
 
@@ -287,4 +287,4 @@ def test_items_in_progress_when_a_limit_is_reached_are_dropped() -> None:
         for number in range(100):
             yield fetch(number)
 
-    assert len(arrivals(penstock.resource(pages).add_limit(3))) == 3
+    assert len(read_all(penstock.resource(pages).add_limit(3))) == 3

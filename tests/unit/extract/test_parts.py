@@ -79,10 +79,10 @@ def test_no_text_is_lost_or_repeated_with_any_limits(
         for text in texts:
             writer.write(text.encode())
 
-    found = read(folder)
-    assert [text for part in found for cut in part for text in cut] == texts
-    assert (writer.rows, writer.files) == (len(texts), len(found))
-    assert all(len(cut) <= rows for part in found for cut in part)
+    parts = read(folder)
+    assert [text for part in parts for group in part for text in group] == texts
+    assert (writer.rows, writer.files) == (len(texts), len(parts))
+    assert all(len(group) <= rows for part in parts for group in part)
 
 
 def test_no_file_is_written_without_rows(tmp_path: Path) -> None:
@@ -121,10 +121,10 @@ def test_a_file_of_a_slow_source_is_closed_after_some_time(tmp_path: Path) -> No
         writer.write(b"a")
         time.sleep(0.06)
         writer.write(b"b")
-        found = read(tmp_path)
+        parts = read(tmp_path)
         writer.write(b"c")
 
-    assert found == [[["a", "b"]]]
+    assert parts == [[["a", "b"]]]
     assert read(tmp_path) == [[["a", "b"]], [["c"]]]
 
 

@@ -35,8 +35,8 @@ def test_tables_have_numbered_folders_in_the_package() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [{"workers": 0}, {"max_parallel_items": 0}, {"next_item_mode": "sideways"}], ids=str
+    "settings", [{"workers": 0}, {"max_parallel_items": 0}, {"next_item_mode": "sideways"}], ids=str
 )
-def test_a_workload_without_workers_or_time_is_refused(said: dict[str, Any]) -> None:
+def test_a_workload_without_workers_or_time_is_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Workload(**said)
+        Workload(**settings)

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.extraction import extracted, rows_of
+from tests.unit.extract.extraction import extract_data, table_rows
 
 import penstock
 from penstock.errors import (
@@ -31,7 +31,7 @@ def package(tmp_path: Path) -> Package:
 
 
 def test_every_table_gets_a_folder_and_the_package_is_not_marked(package: Package) -> None:
-    done = extracted(
+    done = extract_data(
         [
             penstock.resource([{"a": 1}, {"a": 2}], name="items"),
             penstock.resource(lambda: iter(()), name="none"),
@@ -40,7 +40,7 @@ def test_every_table_gets_a_folder_and_the_package_is_not_marked(package: Packag
         package,
     )
 
-    assert rows_of(package, done) == {"items": [{"a": 1}, {"a": 2}], "n": [{"value": 7}]}
+    assert table_rows(package, done) == {"items": [{"a": 1}, {"a": 2}], "n": [{"value": 7}]}
     assert package.status == "new"
     assert (done.report.rows, done.report.load_id) == (3, "17.5")
     assert done.report.resources == {"items": 2, "none": 0, "n": 1}
@@ -48,7 +48,7 @@ def test_every_table_gets_a_folder_and_the_package_is_not_marked(package: Packag
 
 
 def test_the_manifest_reads_back_as_written(package: Package) -> None:
-    done = extracted(penstock.resource([{"a": 1}], name="items", primary_key="a"), package)
+    done = extract_data(penstock.resource([{"a": 1}], name="items", primary_key="a"), package)
 
     package.mark_extracted(done.extracted.to_dict())
 
@@ -62,7 +62,7 @@ def test_a_list_that_is_yielded_is_a_page_of_rows(package: Package) -> None:
         yield {"a": 3}
         yield []
 
-    assert extracted(pages, package).report.rows == 3
+    assert extract_data(pages, package).report.rows == 3
 
 
 def test_an_error_leaves_the_package_unmarked(package: Package) -> None:
@@ -71,17 +71,17 @@ def test_an_error_leaves_the_package_unmarked(package: Package) -> None:
         raise KeyError("id")
 
     with pytest.raises(ResourceFailed):
-        extracted(rows, package)
+        extract_data(rows, package)
 
     assert package.status == "new"
 
 
 def test_a_row_without_a_json_form_is_quarantined_and_the_others_are_written(package: Package) -> None:
-    done = extracted([{"a": 1}, {"a": 1j}, {"a": 2}], package, table_name="items")
+    done = extract_data([{"a": 1}, {"a": 1j}, {"a": 2}], package, table_name="items")
 
-    found = rows_of(package, done)
-    assert found["items"] == [{"a": 1}, {"a": 2}]
-    assert found["_dlt_quarantine"] == [
+    tables = table_rows(package, done)
+    assert tables["items"] == [{"a": 1}, {"a": 2}]
+    assert tables["_dlt_quarantine"] == [
         {
             "resource_name": "items",
             "table_name": "items",
@@ -98,7 +98,7 @@ def test_a_row_without_a_json_form_is_quarantined_and_the_others_are_written(pac
 
 def test_with_on_bad_row_fail_the_error_names_the_number_of_the_row(package: Package) -> None:
     with pytest.raises(RowNotEncodable) as caught:
-        extracted(
+        extract_data(
             [{"a": 1}, {"a": object()}],
             package,
             table_name="items",
@@ -116,13 +116,13 @@ def test_rows_are_on_disk_before_the_last_row_is_read(package: Package) -> None:
             seen.append(len(package.store.names("data/extracted/00000")))
             yield {"n": number}
 
-    extracted(rows, package, rotation=Rotation(row_group_rows=2, file_bytes=1))
+    extract_data(rows, package, rotation=Rotation(row_group_rows=2, file_bytes=1))
 
     assert seen == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
 def test_two_resources_of_one_table_share_a_folder(package: Package) -> None:
-    done = extracted(
+    done = extract_data(
         [
             penstock.resource([{"a": 1}], name="first", table_name="All Items", primary_key="a"),
             penstock.resource(
@@ -140,7 +140,7 @@ def test_two_resources_of_one_table_share_a_folder(package: Package) -> None:
 def test_the_first_resource_of_a_table_declares_it_and_others_add_columns(package: Package) -> None:
     rows = [{"a": 1}]
 
-    done = extracted(
+    done = extract_data(
         [
             penstock.resource(rows, name="first", table_name="t", primary_key="a", write_disposition="merge"),
             penstock.resource(rows, name="second", table_name="t", primary_key="b"),
@@ -165,14 +165,14 @@ def test_an_unsupported_disposition_is_refused_with_its_first_row(package: Packa
     )
 
     with pytest.raises(LoadClientUnsupportedWriteDisposition, match=r"'merge' \(table b\)"):
-        extracted(resource, package, dispositions=frozenset({"append"}))
+        extract_data(resource, package, dispositions=frozenset({"append"}))
 
 
 @pytest.mark.parametrize("name", [None, "", "  ", "____", {"not": "a name"}, 7, "init", "_dlt_loads"])
 def test_a_row_with_an_invalid_table_name_stops_no_other_row(name: Any, package: Package) -> None:
     rows = [{"n": 1, "kind": name}, {"n": 2, "kind": "good"}]
 
-    done = extracted(penstock.resource(rows, name="events", table_name=lambda row: row["kind"]), package)
+    done = extract_data(penstock.resource(rows, name="events", table_name=lambda row: row["kind"]), package)
 
     tables = {table.table: table.rows for table in done.extracted.tables}
     assert sorted(tables.values()) == [1, 1]
@@ -183,7 +183,7 @@ def test_a_row_with_an_invalid_table_name_stops_no_other_row(name: Any, package:
 
 
 def test_rows_of_a_table_that_is_skipped_are_not_written(package: Package) -> None:
-    done = extracted(penstock.resource([{"a": 1}], name="t", write_disposition="skip"), package)
+    done = extract_data(penstock.resource([{"a": 1}], name="t", write_disposition="skip"), package)
 
     assert done.extracted.tables == ()
     assert "t" in done.extracted.declared_tables
@@ -197,21 +197,21 @@ def test_a_dynamic_table_has_its_own_rows_and_hints(package: Package) -> None:
         primary_key="n",
     )
 
-    done = extracted(resource, package)
+    done = extract_data(resource, package)
 
-    rows = rows_of(package, done)
-    assert {table: [row["n"] for row in found] for table, found in rows.items()} == {
+    rows = table_rows(package, done)
+    assert {table: [row["n"] for row in tables] for table, tables in rows.items()} == {
         "events_a": [1, 3],
         "events_b": [2],
     }
-    assert all(list(said["columns"]) == ["n"] for said in done.extracted.declared_tables.values())
+    assert all(list(table["columns"]) == ["n"] for table in done.extracted.declared_tables.values())
 
 
 def test_an_error_in_the_function_of_a_hint_names_the_resource(package: Package) -> None:
     resource = penstock.resource([{"k": 1}, {}], name="events", table_name=lambda row: f"t{row['k']}")
 
     with pytest.raises(ResourceFailed, match="events raised KeyError"):
-        extracted(resource, package)
+        extract_data(resource, package)
 
 
 def test_a_mark_without_an_item_declares_a_table_without_rows(package: Package) -> None:
@@ -219,7 +219,7 @@ def test_a_mark_without_an_item_declares_a_table_without_rows(package: Package) 
         hints = penstock.mark.make_hints(columns=[{"name": "id", "data_type": "bigint"}])
         yield penstock.mark.with_hints(None, hints)
 
-    done = extracted(penstock.resource(rows, name="empty"), package)
+    done = extract_data(penstock.resource(rows, name="empty"), package)
 
     assert done.extracted.tables == ()
     assert list(done.extracted.declared_tables["empty"]["columns"]) == ["id"]
@@ -229,7 +229,7 @@ def test_a_mark_inside_a_page_is_refused_and_not_loaded_as_a_row(package: Packag
     page = [penstock.mark.with_table_name({"a": 1}, "t")]
 
     with pytest.raises(RowNotEncodable, match="MarkedItem has no JSON form"):
-        extracted([page], package, table_name="t", workload=Workload(on_bad_row="fail"))
+        extract_data([page], package, table_name="t", workload=Workload(on_bad_row="fail"))
 
 
 def test_the_state_of_source_and_resource_is_stored_in_the_package(package: Package) -> None:
@@ -237,17 +237,17 @@ def test_the_state_of_source_and_resource_is_stored_in_the_package(package: Pack
 
     @penstock.resource
     def visits() -> Iterator[dict[str, int]]:
-        mine = penstock.current.resource_state()
-        mine["count"] += 1
-        mine["at"] = datetime(2024, 1, 2, tzinfo=UTC)
+        state_of_resource = penstock.current.resource_state()
+        state_of_resource["count"] += 1
+        state_of_resource["at"] = datetime(2024, 1, 2, tzinfo=UTC)
         penstock.current.source_state()["since"] = date(2024, 1, 2)
         penstock.current.source_state()["rate"] = Decimal("1.5")
         penstock.current.resource_state("nobody")
-        yield {"visit": mine["count"]}
+        yield {"visit": state_of_resource["count"]}
 
-    done = extracted(visits, package, state=state)
+    done = extract_data(visits, package, state=state)
 
-    assert rows_of(package, done) == {"visits": [{"visit": 2}]}
+    assert table_rows(package, done) == {"visits": [{"visit": 2}]}
     assert thaw(done.extracted.state) == {
         "shop": {
             "resources": {"visits": {"count": 2, "at": DATETIME + "2024-01-02T00:00:00+00:00"}},
@@ -268,10 +268,10 @@ def test_reading_a_state_or_setting_it_to_the_same_value_is_no_change(package: P
         yield from ()
 
     state = {"sources": {"shop": {"kept": 1, "resources": {"old": {}}}}}
-    asked, changed = (extracted(rows, package, state=state) for rows in (asking, changing))
-    with_rows = extracted([1], package, state=state, table_name="t")
+    unchanged, changed = (extract_data(rows, package, state=state) for rows in (asking, changing))
+    with_rows = extract_data([1], package, state=state, table_name="t")
 
-    assert (asked.state_changed, asked.has_changes) == (False, False)
+    assert (unchanged.state_changed, unchanged.has_changes) == (False, False)
     assert (changed.state_changed, changed.has_changes) == (True, True)
     assert (with_rows.state_changed, with_rows.has_changes) == (False, True)
 
@@ -279,7 +279,7 @@ def test_reading_a_state_or_setting_it_to_the_same_value_is_no_change(package: P
 def test_the_package_stores_a_copy_of_the_state(package: Package) -> None:
     state: dict[str, Any] = {"sources": {"shop": {"list": [1]}}}
 
-    done = extracted([1], package, state=state, table_name="t")
+    done = extract_data([1], package, state=state, table_name="t")
     state["sources"]["shop"]["list"].append(2)
 
     assert thaw(done.extracted.state) == {"shop": {"list": [1]}}
@@ -289,7 +289,7 @@ def test_the_package_stores_a_copy_of_the_state(package: Package) -> None:
 def test_only_the_state_of_a_replacing_resource_is_reset(package: Package, disposition: Any) -> None:
     state = {"sources": {"shop": {"all": 1, "resources": {"a": {"n": 1}, "b": {"n": 1}}}}}
 
-    done = extracted(
+    done = extract_data(
         [penstock.resource([1], name="a", write_disposition=disposition), penstock.resource([1], name="b")],
         package,
         state=state,
@@ -304,7 +304,7 @@ def test_a_value_that_state_cannot_store_is_an_error(package: Package) -> None:
         yield 1
 
     with pytest.raises(UsageError, match="a object cannot be stored in the state"):
-        extracted(rows, package)
+        extract_data(rows, package)
 
 
 def test_the_schema_of_a_source_is_stored_in_the_package(package: Package) -> None:
@@ -312,7 +312,7 @@ def test_the_schema_of_a_source_is_stored_in_the_package(package: Package) -> No
         lambda: penstock.resource([1], name="n"), name="strict", schema_contract="freeze", max_table_nesting=0
     )()
 
-    done = extracted(source, package)
+    done = extract_data(source, package)
 
     assert done.extracted.schema_name == "strict"
     assert done.extracted.schema is not None
@@ -325,4 +325,4 @@ def test_metrics_are_part_of_the_report(package: Package) -> None:
         penstock.current.resource_metrics()["pages"] = 3
         yield 1
 
-    assert extracted(rows, package).report.metrics == {"rows": {"pages": 3}}
+    assert extract_data(rows, package).report.metrics == {"rows": {"pages": 3}}

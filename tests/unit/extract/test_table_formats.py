@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.extraction import extracted
+from tests.unit.extract.extraction import extract_data
 
 import penstock
 from penstock.errors import PenstockError, UsageError
@@ -21,18 +21,18 @@ def package(tmp_path: Path) -> Package:
     return Packages.at(str(tmp_path)).package("17.5")
 
 
-@pytest.mark.parametrize(("said", "told"), [(None, "plain files"), ("iceberg", "'iceberg'")])
+@pytest.mark.parametrize(("table_format", "description"), [(None, "plain files"), ("iceberg", "'iceberg'")])
 def test_a_merge_without_a_table_format_of_the_destination_is_refused(
-    package: Package, said: str | None, told: str
+    package: Package, table_format: str | None, description: str
 ) -> None:
     merged = penstock.resource(
-        [{"a": 1}], name="items", table_format=said, write_disposition="merge", primary_key="a"
+        [{"a": 1}], name="items", table_format=table_format, write_disposition="merge", primary_key="a"
     )
     with pytest.raises(PenstockError) as refused:
-        extracted(merged, package, table_formats=FORMATS)
+        extract_data(merged, package, table_formats=FORMATS)
 
     assert isinstance(refused.value, UsageError)
-    assert told in refused.value.message
+    assert description in refused.value.message
     assert "table_format" in refused.value.hint
 
 
@@ -46,10 +46,10 @@ def test_a_merge_with_a_declared_or_stored_table_format_is_written(package: Pack
         penstock.resource([{"a": 1}], name="skipped", write_disposition="skip"),
     ]
 
-    done = extracted(data, package, table_formats=FORMATS, schema_tables=before)
+    done = extract_data(data, package, table_formats=FORMATS, schema_tables=before)
 
-    assert [one.table for one in done.extracted.tables] == ["items", "known", "plain"]
+    assert [table.table for table in done.extracted.tables] == ["items", "known", "plain"]
 
 
 def test_without_table_formats_at_the_destination_none_is_required(package: Package) -> None:
-    assert extracted(penstock.resource([{"a": 1}], name="items"), package).report.rows == 1
+    assert extract_data(penstock.resource([{"a": 1}], name="items"), package).report.rows == 1

@@ -40,10 +40,10 @@ def test_memory_and_open_files_are_bounded(
             assert held(writers) <= 200
             assert opened(writers) <= 3
 
-    found = {
+    texts_by_table = {
         writer.table: pq.read_table(store.path(writer.folder))["row"].to_pylist() for writer in writers.all
     }
-    assert {name: sorted(texts) for name, texts in found.items()} == {
+    assert {name: sorted(texts) for name, texts in texts_by_table.items()} == {
         name: sorted(texts) for name, texts in expected.items()
     }
 
@@ -73,6 +73,6 @@ def test_rows_of_two_resources_are_sent_to_two_folders(tmp_path: Path) -> None:
             writers.write(writers.writer_for("t", resource=resource), b"{}")
         writers.discard("bad")
 
-    (kept,) = writers.all
-    assert (kept.resource, kept.folder) == ("good", "data/extracted/00000")
+    (remaining,) = writers.all
+    assert (remaining.resource, remaining.folder) == ("good", "data/extracted/00000")
     assert sent == [store.path("data/extracted/00000")]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.extraction import extracted
+from tests.unit.extract.extraction import extract_data
 
 import penstock
 from penstock.extract.plan import Workload
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SEEN = {"x-normalizer": {"seen-data": True}}
-KNOWN = {
+STORED = {
     "items": Table.from_dict({"name": "items", "resource": "items", **SEEN}),
     "items__tags": Table.from_dict({"name": "items__tags", "parent": "items", **SEEN}),
     "more_items": Table.from_dict({"name": "more_items", "resource": "items", **SEEN}),
@@ -36,9 +36,9 @@ def nothing() -> Iterator[Any]:
 def test_a_replacing_resource_without_rows_empties_its_tables(package: Package) -> None:
     resource = penstock.resource(nothing, name="items", write_disposition="replace")
 
-    done = extracted([resource, penstock.resource(nothing, name="others")], package, schema_tables=KNOWN)
+    done = extract_data([resource, penstock.resource(nothing, name="others")], package, schema_tables=STORED)
 
-    assert [(one.table, one.rows, one.write_disposition) for one in done.extracted.tables] == [
+    assert [(table.table, table.rows, table.write_disposition) for table in done.extracted.tables] == [
         ("items", 0, "replace"),
         ("more_items", 0, "replace"),
     ]
@@ -47,17 +47,19 @@ def test_a_replacing_resource_without_rows_empties_its_tables(package: Package) 
 
 
 def test_a_replacing_resource_with_a_row_leaves_its_other_tables_unchanged(package: Package) -> None:
-    done = extracted(
-        penstock.resource([{"a": 1}], name="items", write_disposition="replace"), package, schema_tables=KNOWN
+    done = extract_data(
+        penstock.resource([{"a": 1}], name="items", write_disposition="replace"),
+        package,
+        schema_tables=STORED,
     )
 
-    assert [(one.table, one.rows) for one in done.extracted.tables] == [("items", 1)]
+    assert [(table.table, table.rows) for table in done.extracted.tables] == [("items", 1)]
 
 
 def test_no_table_is_emptied_that_does_not_exist(package: Package) -> None:
     resource = penstock.resource(nothing, name="new", write_disposition="replace")
 
-    done = extracted(resource, package, schema_tables=KNOWN)
+    done = extract_data(resource, package, schema_tables=STORED)
 
     assert (done.extracted.tables, done.has_changes) == ((), False)
 
@@ -71,8 +73,10 @@ def test_a_deselected_or_failed_resource_empties_no_table(package: Package) -> N
     failing = penstock.resource(broken, name="items", write_disposition="replace")
     other = penstock.resource([{"a": 1}], name="others")
 
-    first = extracted([deselected, other], package, schema_tables=KNOWN)
-    second = extracted([failing, other], package, schema_tables=KNOWN, workload=Workload(on_error="continue"))
+    first = extract_data([deselected, other], package, schema_tables=STORED)
+    second = extract_data(
+        [failing, other], package, schema_tables=STORED, workload=Workload(on_error="continue")
+    )
 
-    assert [one.table for one in first.extracted.tables] == ["others"]
-    assert [one.table for one in second.extracted.tables] == ["others"]
+    assert [table.table for table in first.extracted.tables] == ["others"]
+    assert [table.table for table in second.extracted.tables] == ["others"]

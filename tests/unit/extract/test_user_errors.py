@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.step_failures import step_raises
-from tests.unit.extract.extraction import extracted
+from tests.unit.extract.extraction import extract_data
 
 import penstock
 from penstock.errors import DataError, IncrementalCursorInvalidCoercion, ResourceFailed
@@ -152,7 +152,7 @@ def test_other_resources_continue_with_on_error_continue(place: str, tmp_path: P
     other = penstock.resource([{"n": 7}], name="others")
     package = Packages.at(str(tmp_path)).package("17.5")
 
-    done = extracted([make(), other], package, workload=Workload(on_error="continue"))
+    done = extract_data([make(), other], package, workload=Workload(on_error="continue"))
 
     assert isinstance(done.report.failures["orders"], ResourceFailed)
     assert done.report.resources["others"] == 1
@@ -206,16 +206,16 @@ def test_the_root_cause_of_a_java_error_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_penstock_error_in_user_code_is_not_wrapped(tmp_path: Path) -> None:
-    said = DataError("no such page")
+    error = DataError("no such page")
 
     def rows() -> Iterator[Any]:
         yield {"n": 1}
-        raise said
+        raise error
 
     with step_raises(DataError) as caught:
         penstock.pipeline("shop", pipelines_dir=tmp_path).extract(rows, table_name="orders")
 
-    assert caught.value is said
+    assert caught.value is error
 
 
 def test_a_secret_in_the_message_of_a_user_error_is_masked(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.unit.extract.extraction import extracted, rows_of
+from tests.unit.extract.extraction import extract_data, table_rows
 
 from penstock.package import Packages, create_load_id
 from penstock.package.typed_json import from_typed
@@ -29,15 +29,15 @@ class Runs:
         """The rows of all tables that a run has written."""
         package = self.packages.package(create_load_id())
         state = {"sources": from_typed(self.sources)}
-        self.done = extracted(data, package, state=state, boundary_store=self.packages.store, **more)
+        self.done = extract_data(data, package, state=state, boundary_store=self.packages.store, **more)
         self.sources = thaw(self.done.extracted.state)
-        found = rows_of(package, self.done) if self.done.report.rows else {}
-        return [row for rows in found.values() for row in rows]
+        tables = table_rows(package, self.done) if self.done.report.rows else {}
+        return [row for rows in tables.values() for row in rows]
 
     def entry(self, resource: str, cursor_path: str) -> dict[str, Any]:
         """What the state says of a cursor."""
-        found: dict[str, Any] = self.sources["shop"]["resources"][resource]["incremental"][cursor_path]
-        return found
+        tables: dict[str, Any] = self.sources["shop"]["resources"][resource]["incremental"][cursor_path]
+        return tables
 
     @property
     def files(self) -> list[str]:

@@ -46,22 +46,22 @@ def runs(tmp_path: Path) -> Runs:
 
 
 @given(DIGESTS, DIGESTS)
-def test_a_compact_hash_set_behaves_like_a_set(taken: list[bytes], asked: list[bytes]) -> None:
-    buckets = CompactHashSet()
-    buckets.update(taken)
+def test_a_compact_hash_set_behaves_like_a_set(digests: list[bytes], lookups: list[bytes]) -> None:
+    hashes = CompactHashSet()
+    hashes.update(digests)
 
-    assert [digest in buckets for digest in asked] == [digest in set(taken) for digest in asked]
-    assert (len(buckets), list(buckets)) == (len(set(taken)), sorted(set(taken)))
+    assert [digest in hashes for digest in lookups] == [digest in set(digests) for digest in lookups]
+    assert (len(hashes), list(hashes)) == (len(set(digests)), sorted(set(digests)))
 
 
 @given(DIGESTS, st.booleans())
-def test_a_compact_hash_set_reads_back_as_written(taken: list[bytes], old: bool) -> None:
-    buckets = CompactHashSet(old_format=old)
-    buckets.update(taken)
+def test_a_compact_hash_set_reads_back_as_written(digests: list[bytes], old: bool) -> None:
+    hashes = CompactHashSet(old_format=old)
+    hashes.update(digests)
 
-    read, digest = CompactHashSet.read(io.BytesIO(b"".join(buckets.chunks())))
+    read, digest = CompactHashSet.read(io.BytesIO(b"".join(hashes.chunks())))
 
-    assert (list(read), read.is_old_format, digest) == (list(buckets), old, buckets.content_digest())
+    assert (list(read), read.is_old_format, digest) == (list(hashes), old, hashes.content_digest())
 
 
 @given(DIGESTS, DIGESTS)
@@ -76,17 +76,17 @@ def test_compact_hash_sets_merge(some: list[bytes], others: list[bytes]) -> None
 
 
 @given(DIGESTS, st.data())
-def test_a_truncated_or_changed_file_is_detected(taken: list[bytes], data: st.DataObject) -> None:
-    buckets = CompactHashSet()
-    buckets.update(taken)
-    content = b"".join(buckets.chunks())
+def test_a_truncated_or_changed_file_is_detected(digests: list[bytes], data: st.DataObject) -> None:
+    hashes = CompactHashSet()
+    hashes.update(digests)
+    content = b"".join(hashes.chunks())
     cut = data.draw(st.integers(0, len(content) - 1))
     at = data.draw(st.integers(0, len(content) - 1))
     changed = content[:at] + bytes((content[at] ^ 1,)) + content[at + 1 :]
 
     with pytest.raises(ValueError, match="it is"):
         CompactHashSet.read(io.BytesIO(content[:cut]))
-    assert changed_is_seen(changed, buckets.content_digest())
+    assert changed_is_seen(changed, hashes.content_digest())
 
 
 def changed_is_seen(content: bytes, digest: str) -> bool:
@@ -119,9 +119,9 @@ def test_the_state_refers_to_the_file_and_its_content(runs: Runs) -> None:
 
     entry = runs.entry("days", "day")
     (name,) = runs.files
-    said = entry["unique_hashes_file"]
-    assert (entry["unique_hashes"], said["name"], said["count"]) == ([], name, MANY)
-    assert said["last_value"] == entry["last_value"] == "2024-01-01"
+    reference = entry["unique_hashes_file"]
+    assert (entry["unique_hashes"], reference["name"], reference["count"]) == ([], name, MANY)
+    assert reference["last_value"] == entry["last_value"] == "2024-01-01"
 
 
 def test_hashes_of_later_rows_are_stored_in_the_state_until_its_limit(runs: Runs) -> None:
@@ -136,8 +136,8 @@ def test_hashes_of_later_rows_are_stored_in_the_state_until_its_limit(runs: Runs
 
     assert len(runs(days(2 * MANY))) == MANY - 3
     assert len(runs(days(2 * MANY))) == 0
-    said = runs.entry("days", "day")["unique_hashes_file"]
-    assert (said["count"], runs.entry("days", "day")["unique_hashes"]) == (2 * MANY, [])
+    reference = runs.entry("days", "day")["unique_hashes_file"]
+    assert (reference["count"], runs.entry("days", "day")["unique_hashes"]) == (2 * MANY, [])
 
 
 def test_a_later_value_drops_the_reference_to_the_file(runs: Runs) -> None:
@@ -176,9 +176,9 @@ def test_a_damaged_file_is_an_error_with_a_way_out(runs: Runs, damage: str) -> N
 
     assert name in raised.value.path
     assert "primary_key=()" in raised.value.hint
-    without = penstock.sources.incremental("day", primary_key=())
+    incremental = penstock.sources.incremental("day", primary_key=())
     rows = [[{"id": 1, "day": "2024-01-01"}]]
-    assert len(runs(penstock.resource(rows, name="days", incremental=without))) == 1
+    assert len(runs(penstock.resource(rows, name="days", incremental=incremental))) == 1
     assert "unique_hashes_file" not in runs.entry("days", "day")
 
 
@@ -212,19 +212,19 @@ def test_all_cursors_share_the_limit_of_the_state(runs: Runs) -> None:
 
     first, second = len(runs(resources())), len(runs(resources()))
 
-    kept = sum(len(runs.entry(f"days_{number}", "day")["unique_hashes"]) for number in range(8))
+    hash_count = sum(len(runs.entry(f"days_{number}", "day")["unique_hashes"]) for number in range(8))
     assert (first, second) == (72_000, 0)
-    assert kept <= MAX_HASHES_IN_STATE
+    assert hash_count <= MAX_HASHES_IN_STATE
     assert len(json.dumps(runs.sources)) < MEGABYTE
 
 
 @given(st.lists(st.integers(0, 30_000), max_size=30), st.integers(0, 50_000))
-def test_hashes_in_the_state_never_exceed_the_limit(counts: list[int], elsewhere: int) -> None:
-    out = cursors_to_move_out(counts, other_hashes=elsewhere)
+def test_hashes_in_the_state_never_exceed_the_limit(counts: list[int], other_hashes: int) -> None:
+    moving = cursors_to_move_out(counts, other_hashes=other_hashes)
 
-    left = [count for number, count in enumerate(counts) if number not in out]
-    assert all(count <= MAX_HASHES_PER_CURSOR for count in left)
-    assert sum(left) + elsewhere <= MAX_HASHES_IN_STATE or not any(left)
+    staying = [count for number, count in enumerate(counts) if number not in moving]
+    assert all(count <= MAX_HASHES_PER_CURSOR for count in staying)
+    assert sum(staying) + other_hashes <= MAX_HASHES_IN_STATE or not any(staying)
 
 
 def test_unreferenced_files_are_removed(runs: Runs) -> None:

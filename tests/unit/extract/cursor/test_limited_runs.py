@@ -108,7 +108,7 @@ def test_pages_in_progress_are_kept_when_row_order_ends_the_reading(tmp_path: Pa
             third_is_there.set()
         else:
             assert third_is_there.wait(timeout=120)
-        return [{"id": number * 10 + one, "n": number} for one in range(3)]
+        return [{"id": number * 10 + number_in_page, "n": number} for number_in_page in range(3)]
 
     @penstock.resource
     def paged(

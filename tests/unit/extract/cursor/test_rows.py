@@ -42,7 +42,7 @@ def rows_of(values: list[int]) -> list[dict[str, Any]]:
     return [{"id": number, "n": value} for number, value in enumerate(values)]
 
 
-def cut(items: list[Any], sizes: list[int]) -> list[list[Any]]:
+def split_into_pages(items: list[Any], sizes: list[int]) -> list[list[Any]]:
     """The items in pieces of these sizes, the last one with the rest."""
     pieces, at = [], 0
     for size in sizes:
@@ -51,7 +51,7 @@ def cut(items: list[Any], sizes: list[int]) -> list[list[Any]]:
     return [*pieces, items[at:]]
 
 
-def of(items: list[Any], **terms: Any) -> Any:
+def resource_of(items: list[Any], **terms: Any) -> Any:
     return penstock.resource(
         lambda: iter(items), name="r", incremental=penstock.sources.incremental("n", **terms)
     )
@@ -62,19 +62,19 @@ def with_holes(rows: list[dict[str, Any]], terms: dict[str, Any]) -> list[dict[s
     return [{**row, "n": None} if holes and row["id"] % 4 == 3 else row for row in rows]
 
 
-def passed(sources: dict[str, Any], items: list[Any], terms: dict[str, Any]) -> list[Any]:
+def run_cursor(sources: dict[str, Any], items: list[Any], terms: dict[str, Any]) -> list[Any]:
     """One run without writing anything: the rows that a cursor lets through, and its state in `sources`."""
     cursors = Cursors({"sources": sources}, source="shop")
     tracker = cursors.track(penstock.sources.incremental("n", **terms), resource="r", stop=lambda: None)
-    kept = [tracker(item, None) for item in items]
+    new_items = [tracker(item, None) for item in items]
     cursors.write_state()
-    return [row for item in kept if item is not None for row in _rows(item)]
+    return [row for item in new_items if item is not None for row in _rows(item)]
 
 
 def _rows(item: Any) -> list[Any]:
     if isinstance(item, pa.Table):
-        found: list[Any] = item.to_pylist()
-        return found
+        rows: list[Any] = item.to_pylist()
+        return rows
     return item if isinstance(item, list) else [item]
 
 
@@ -89,11 +89,11 @@ def test_pages_and_frames_have_the_same_result_as_single_rows(
 
     for values in (first, second, first + second):
         rows = with_holes(rows_of(values), terms)
-        pages = [page for page in cut(rows, sizes) if page]
+        pages = [page for page in split_into_pages(rows, sizes) if page]
         frames = [pa.Table.from_pylist(page, SCHEMA) for page in pages]
-        one_by_one = passed(single, rows, terms)
-        assert passed(paged, pages, terms) == one_by_one
-        assert passed(framed, frames, terms) == one_by_one
+        one_by_one = run_cursor(single, rows, terms)
+        assert run_cursor(paged, pages, terms) == one_by_one
+        assert run_cursor(framed, frames, terms) == one_by_one
         assert single == paged == framed
 
 
@@ -109,11 +109,12 @@ def test_runs_that_read_all_rows_again_load_each_row_once(
 
     for piece in range(len(sizes) + 1):
         so_far = rows[: sum(sizes[:piece])] if piece < len(sizes) else rows
-        pages = [page for page in cut(so_far, data.draw(st.lists(st.integers(0, 4), max_size=4))) if page]
-        loaded += passed(runs, pages, {})
-    loaded += passed(runs, rows, {})
+        page_sizes = data.draw(st.lists(st.integers(0, 4), max_size=4))
+        pages = [page for page in split_into_pages(so_far, page_sizes) if page]
+        loaded += run_cursor(runs, pages, {})
+    loaded += run_cursor(runs, rows, {})
 
-    assert loaded == passed(at_once, rows, {})
+    assert loaded == run_cursor(at_once, rows, {})
     after, other = (state["shop"]["resources"]["r"]["incremental"]["n"] for state in (runs, at_once))
     assert {**after, "start_value": None} == {**other, "start_value": None}
 
@@ -130,7 +131,7 @@ def test_the_last_value_is_chosen_from_all_rows(values: list[int], pick: Any) ->
 
 def test_frames_refuse_a_custom_last_value_func(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedData, match="max or min"):
-        Runs(tmp_path)(of([pa.table({"n": [1]})], last_value_func=lambda values: max(values)))  # noqa: PLW0108 - not max itself
+        Runs(tmp_path)(resource_of([pa.table({"n": [1]})], last_value_func=lambda values: max(values)))  # noqa: PLW0108 - not max itself
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -47,22 +47,22 @@ def things(item: int, region: str = "eu", key: str = "") -> Any:
 
 def test_checkpoints_are_read_in_order_and_their_items_counted(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
-    ledger = WaveCheckpoints(package.store, "one")
+    checkpoints = WaveCheckpoints(package.store, "one")
 
-    assert ledger.add(wave(0, "a", "b"))
-    assert ledger.add(wave(1, "a"))
+    assert checkpoints.add(wave(0, "a", "b"))
+    assert checkpoints.add(wave(1, "a"))
 
-    again = WaveCheckpoints(package.store, "one")
-    assert again.waves == ledger.waves
-    assert again.done_counts() == {"a": 2, "b": 1}
+    reopened = WaveCheckpoints(package.store, "one")
+    assert reopened.waves == checkpoints.waves
+    assert reopened.done_counts() == {"a": 2, "b": 1}
     assert WaveCheckpoints(package.store, "another").waves == []
 
 
 def test_a_wave_number_is_written_once(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
-    one, other = WaveCheckpoints(package.store, "one"), WaveCheckpoints(package.store, "one")
+    first, other = WaveCheckpoints(package.store, "one"), WaveCheckpoints(package.store, "one")
 
-    assert one.add(wave(0, "a"))
+    assert first.add(wave(0, "a"))
     assert not other.add(wave(0, "b"))
     assert WaveCheckpoints(package.store, "one").done_counts() == {"a": 1}
 
@@ -79,27 +79,27 @@ def test_after_any_change_of_items_between_runs_each_counts_once(
     with tempfile.TemporaryDirectory() as folder:
         package = Packages.at(folder).package(create_load_id())
         for items, size, stops_after in [*runs, (["a", "b", "a"], 2, 99)]:
-            ledger = WaveCheckpoints(package.store, "one")
-            ledger.keep_wanted(Counter(items))
-            left = sorted((Counter(items) - ledger.done_counts()).elements())
-            for first in list(range(0, len(left), size))[:stops_after]:
-                assert ledger.add(wave(ledger.next_number, *left[first : first + size]))
+            checkpoints = WaveCheckpoints(package.store, "one")
+            checkpoints.keep_wanted(Counter(items))
+            pending = sorted((Counter(items) - checkpoints.done_counts()).elements())
+            for first in list(range(0, len(pending), size))[:stops_after]:
+                assert checkpoints.add(wave(checkpoints.next_number, *pending[first : first + size]))
 
-            assert ledger.done_counts() <= Counter(items)
-        assert ledger.done_counts() == {"a": 2, "b": 1}
-        assert len(ledger.waves) <= ledger.next_number
+            assert checkpoints.done_counts() <= Counter(items)
+        assert checkpoints.done_counts() == {"a": 2, "b": 1}
+        assert len(checkpoints.waves) <= checkpoints.next_number
 
 
 def test_waves_with_items_that_are_still_wanted_are_kept(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path)).package(create_load_id())
-    ledger = WaveCheckpoints(package.store, "one")
+    checkpoints = WaveCheckpoints(package.store, "one")
     for number, items in enumerate(("ab", "cd", "ef")):
-        ledger.add(wave(number, *items))
+        checkpoints.add(wave(number, *items))
 
-    assert ledger.keep_wanted(Counter("abcefgh")) == 1
-    assert [one.number for one in ledger.waves] == [0, 2]
-    assert ledger.done_counts() == Counter("abef")
-    assert ledger.next_number == 3
+    assert checkpoints.keep_wanted(Counter("abcefgh")) == 1
+    assert [first.number for first in checkpoints.waves] == [0, 2]
+    assert checkpoints.done_counts() == Counter("abef")
+    assert checkpoints.next_number == 3
 
 
 def test_a_gap_in_the_checkpoints_is_an_error(tmp_path: Path) -> None:
@@ -118,13 +118,13 @@ def test_a_package_is_resumed_for_the_same_resource_with_the_same_arguments(tmp_
     for package in (old, newer):
         WaveCheckpoints(package.store, work.identity).add(wave(0, "a"))
     other.store.put("waves/unknown/000000.json", b"{}")
-    left = [old, newer, other]
+    pending = [old, newer, other]
 
-    assert resumable_packages([flow_of(data)], left, on_executors=True) == [newer]
-    assert resumable_packages([flow_of(data, region="us")], left, on_executors=True) == [None]
-    assert resumable_packages([flow_of(data.with_name("others"))], left, on_executors=True) == [None]
+    assert resumable_packages([flow_of(data)], pending, on_executors=True) == [newer]
+    assert resumable_packages([flow_of(data, region="us")], pending, on_executors=True) == [None]
+    assert resumable_packages([flow_of(data.with_name("others"))], pending, on_executors=True) == [None]
     assert resumable_packages(
-        [flow_of(penstock.resource([1], name="things").clone)], left, on_executors=True
+        [flow_of(penstock.resource([1], name="things").clone)], pending, on_executors=True
     ) == [None]
     assert has_waves(other.store)
 
@@ -135,9 +135,9 @@ def test_a_changed_secret_does_not_change_the_identity(tmp_path: Path) -> None:
 
     data = penstock.resource(asks, work_items=range(3))
 
-    one, other = (
+    first, other = (
         split_flow(flow_of(data, key=key), on_executors=True).wave_resources[0]
         for key in ("sesame-1111", "sesame-2222")
     )
 
-    assert one.identity == other.identity
+    assert first.identity == other.identity

@@ -25,17 +25,19 @@ def test_reading_a_resource_calls_it_for_each_item() -> None:
 
 
 def test_returned_and_yielded_items_pass_the_steps() -> None:
-    made = penstock.resource(lambda item: {"id": item}, name="ids", work_items=range(3), rate_limit="200/s")
+    resource = penstock.resource(
+        lambda item: {"id": item}, name="ids", work_items=range(3), rate_limit="200/s"
+    )
 
-    rows = sorted(row["id"] for row in made.add_map(lambda row: {"id": row["id"] * 10}))
+    rows = sorted(row["id"] for row in resource.add_map(lambda row: {"id": row["id"] * 10}))
 
     assert rows == [0, 10, 20]
 
 
 def test_a_limit_counts_work_items_on_the_driver() -> None:
-    made = penstock.resource(lambda item: [{"id": item}] * 3, name="ids", work_items=range(100))
+    resource = penstock.resource(lambda item: [{"id": item}] * 3, name="ids", work_items=range(100))
 
-    assert len(list(made.add_limit(4))) == 12
+    assert len(list(resource.add_limit(4))) == 12
 
 
 def test_calls_keep_to_the_rate_in_all_threads() -> None:
@@ -60,9 +62,9 @@ def test_a_transformer_can_take_items_from_a_resource_with_work_items() -> None:
     double = penstock.transformer(lambda rows: [{"d": row["id"] * 2} for row in rows], name="double")
 
     (flow,) = flows_of([base, base | double])
-    found = ExtractEngine(as_driver_flow(flow), Workload(), Cursors({}, source="shop")).items()
+    items = ExtractEngine(as_driver_flow(flow), Workload(), Cursors({}, source="shop")).items()
 
-    assert sorted(node.name for node, _, _ in found) == ["base", "base", "double", "double"]
+    assert sorted(node.name for node, _, _ in items) == ["base", "base", "double", "double"]
 
 
 def test_an_error_names_the_resource() -> None:
@@ -74,11 +76,11 @@ def test_an_error_names_the_resource() -> None:
 
 
 def test_a_generator_of_items_is_read_once() -> None:
-    made = penstock.resource(lambda item: {"id": item}, name="ids", work_items=(n for n in range(2)))
-    assert len(list(made)) == 2
+    resource = penstock.resource(lambda item: {"id": item}, name="ids", work_items=(n for n in range(2)))
+    assert len(list(resource)) == 2
 
     with pytest.raises(SourceExhausted):
-        flows_of(made)
+        flows_of(resource)
 
 
 def test_a_resource_without_a_function_of_an_item_has_no_work_items() -> None:

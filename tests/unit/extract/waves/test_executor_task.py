@@ -37,12 +37,12 @@ for line in sys.stdin:
     print(json.dumps([list(job.output_rows(part)) for part in range(len(job.parts))]), flush=True)
 """
 
-Given = list[list[list[str]]]
-Stranger = Callable[..., Given]
+Output = list[list[list[str]]]
+TaskRunner = Callable[..., Output]
 
 
 @pytest.fixture(scope="module")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stranger]:
+def run_task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TaskRunner]:
     """Runs one wave and gives what each of its parts gives; one process for all tests."""
     path = tmp_path_factory.mktemp("there") / "task"
     command = [sys.executable, "-c", STRANGER]
@@ -51,7 +51,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stranger]:
         assert process.stdout is not None
         to, back = process.stdin, process.stdout
 
-        def run(data: Any, *, plan: WavePlan = PLAN, keeps: bool = True) -> Given:
+        def run(data: Any, *, plan: WavePlan = PLAN, keeps: bool = True) -> Output:
             (flow,) = flows_of(data)
             (work,) = split_flow(flow, on_executors=True).wave_resources
             assert work.stream.work is not None
@@ -61,15 +61,15 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stranger]:
             )
             to.write(f"{path}\n")
             to.flush()
-            found: Given = json.loads(back.readline())
-            return found
+            output: Output = json.loads(back.readline())
+            return output
 
         yield run
         to.close()
 
 
-def texts(given: Given, part: str = "rows") -> list[Any]:
-    return [json.loads(text) for each in given for name, text in each if name == part]
+def texts(output: Output, part: str = "rows") -> list[Any]:
+    return [json.loads(text) for each in output for name, text in each if name == part]
 
 
 def doubled(number: int) -> int:
@@ -82,15 +82,15 @@ def orders(item: int, key: penstock.TSecretStrValue = penstock.secrets.value, ti
         yield [{"id": item, "double": doubled(item)}]
 
 
-def test_the_function_and_its_steps_run_without_penstock(stranger: Stranger) -> None:
+def test_the_function_and_its_steps_run_without_penstock(run_task: TaskRunner) -> None:
     ready = orders(key="hunter2", times=2)
     ready.add_map(lambda row: {**row, "more": doubled(row["double"])}).add_filter(lambda row: row["id"] > 0)
 
-    given = stranger(ready)
+    output = run_task(ready)
 
-    rows = sorted(row["more"] for row in texts(given))
+    rows = sorted(row["more"] for row in texts(output))
     assert rows == [4, 4, 8, 8, 12, 12, 16, 16]
-    assert len(given) == 2
+    assert len(output) == 2
 
 
 @pytest.mark.parametrize(
@@ -103,101 +103,101 @@ def test_the_function_and_its_steps_run_without_penstock(stranger: Stranger) -> 
         (lambda item: lambda: {"later": item}, [{"later": 1}]),
     ],
 )
-def test_every_result_of_a_generator_becomes_rows(give: Any, rows: list[Any], stranger: Stranger) -> None:
+def test_every_result_of_a_generator_becomes_rows(give: Any, rows: list[Any], run_task: TaskRunner) -> None:
     data = penstock.resource(give, name="things", work_items=[1])
 
-    assert texts(stranger(data)) == rows
+    assert texts(run_task(data)) == rows
 
 
-def test_asynchronous_functions_run_on_executors(stranger: Stranger) -> None:
+def test_asynchronous_functions_run_on_executors(run_task: TaskRunner) -> None:
     @penstock.resource(work_items=["a"])
     async def letters(item: str) -> Any:
         yield {"letter": item}
         yield {"letter": item * 2}
 
-    assert texts(stranger(letters)) == [{"letter": "a"}, {"letter": "aa"}]
+    assert texts(run_task(letters)) == [{"letter": "a"}, {"letter": "aa"}]
 
 
-def test_an_arrow_table_becomes_rows(stranger: Stranger) -> None:
+def test_an_arrow_table_becomes_rows(run_task: TaskRunner) -> None:
     @penstock.resource(work_items=[1])
     def frames(item: int) -> Any:
         yield pa.table({"id": [item, item + 1]})
 
-    assert texts(stranger(frames)) == [{"id": 1}, {"id": 2}]
+    assert texts(run_task(frames)) == [{"id": 1}, {"id": 2}]
 
 
-def test_rows_can_name_their_table(stranger: Stranger) -> None:
+def test_rows_can_name_their_table(run_task: TaskRunner) -> None:
     @penstock.resource(work_items=[1, 2], table_name=lambda row: f"kind {row['kind']}")
     def events(item: int) -> Any:
         yield {"kind": item}
 
-    (one, two) = stranger(events)
+    (first, second) = run_task(events)
 
-    assert [bytes.fromhex(each[0][0].removeprefix("table-")).decode() for each in (one, two)] == [
+    assert [bytes.fromhex(each[0][0].removeprefix("table-")).decode() for each in (first, second)] == [
         "kind 1",
         "kind 2",
     ]
 
 
 def test_an_error_is_reported_with_item_and_traceback_and_without_secrets(
-    stranger: Stranger,
+    run_task: TaskRunner,
 ) -> None:
     @penstock.resource(work_items=["first", "second", "third"])
     def broken(item: str, key: str = penstock.secrets.value) -> Any:
         yield {"item": item}
         raise ConnectionError(f"GET /{item}?key={key} was refused")
 
-    given = stranger(broken(key="canary-of-executors-9"))
+    output = run_task(broken(key="canary-of-executors-9"))
 
-    (told, _) = texts(given, "failed")
-    assert told["item"] == "'first'"
-    assert told["cause"].startswith("ConnectionError('GET /first?key=***")
-    assert "in broken" in told["traceback"]
-    assert "canary" not in json.dumps(given)
-    assert len(texts(given)) == 2, "a part ends with its first error"
+    (report, _) = texts(output, "failed")
+    assert report["item"] == "'first'"
+    assert report["cause"].startswith("ConnectionError('GET /first?key=***")
+    assert "in broken" in report["traceback"]
+    assert "canary" not in json.dumps(output)
+    assert len(texts(output)) == 2, "a part ends with its first error"
 
 
-def test_a_module_that_executors_lack_is_named(stranger: Stranger) -> None:
+def test_a_module_that_executors_lack_is_named(run_task: TaskRunner) -> None:
     @penstock.resource(work_items=[1])
     def asks(item: int) -> Any:
         yield {"state": penstock.current.resource_state(), "item": item}
 
-    (told,) = texts(stranger(asks), "failed")
+    (report,) = texts(run_task(asks), "failed")
 
-    assert told["module"] == "penstock"
+    assert report["module"] == "penstock"
 
 
-def test_a_row_without_a_json_form_is_quarantined_or_ends_the_part(stranger: Stranger) -> None:
+def test_a_row_without_a_json_form_is_quarantined_or_ends_the_part(run_task: TaskRunner) -> None:
     data = penstock.resource(lambda item: [{"id": item}, {"v": 1j}], name="odd", work_items=[1])
 
-    (row,) = texts(stranger(data), "aside")
-    (told,) = texts(stranger(data, keeps=False), "failed")
+    (row,) = texts(run_task(data), "aside")
+    (report,) = texts(run_task(data, keeps=False), "failed")
 
     assert row["resource_name"] == "odd"
     assert row["reason"] == "complex has no JSON form"
-    assert told["is_row"]
+    assert report["is_row"]
 
 
-def test_items_after_the_deadline_are_returned_except_the_first(stranger: Stranger) -> None:
+def test_items_after_the_deadline_are_returned_except_the_first(run_task: TaskRunner) -> None:
     data = penstock.resource(lambda item: {"id": item}, name="slow", work_items=range(5))
 
-    (given,) = stranger(data, plan=WavePlan(items=9, parts=1, part_seconds=0))
+    (output,) = run_task(data, plan=WavePlan(items=9, parts=1, part_seconds=0))
 
-    assert [part for part, _ in given] == ["rows", "left", "left", "left", "left"]
-    assert [text for part, text in given if part == "left"] == ["1", "2", "3", "4"]
+    assert [part for part, _ in output] == ["rows", "left", "left", "left", "left"]
+    assert [text for part, text in output if part == "left"] == ["1", "2", "3", "4"]
 
 
-def test_items_keep_their_types(stranger: Stranger) -> None:
+def test_items_keep_their_types(run_task: TaskRunner) -> None:
     data = penstock.resource(
         lambda item: {"days": (item[1] - item[0]).days},
         name="windows",
         work_items=penstock.sources.windows(date(2024, 1, 1), date(2024, 1, 11), 7),
     )
 
-    assert texts(stranger(data)) == [{"days": 7}, {"days": 3}]
+    assert texts(run_task(data)) == [{"days": 7}, {"days": 3}]
 
 
-def test_a_resource_that_cannot_be_serialized_is_refused_before_the_run(stranger: Stranger) -> None:
+def test_a_resource_that_cannot_be_serialized_is_refused_before_the_run(run_task: TaskRunner) -> None:
     lock = threading.Lock()
 
     @penstock.resource(work_items=[1])
@@ -206,11 +206,11 @@ def test_a_resource_that_cannot_be_serialized_is_refused_before_the_run(stranger
             yield {"id": item}
 
     with pytest.raises(UsageError, match="cannot be serialized") as refused:
-        stranger(locked)
+        run_task(locked)
     assert "extract.work_items" in refused.value.hint
 
 
-def test_steps_and_hints_that_executors_do_not_support_are_refused(stranger: Stranger) -> None:
+def test_steps_and_hints_that_executors_do_not_support_are_refused(run_task: TaskRunner) -> None:
     counted = penstock.resource(lambda item: {"id": item}, name="counted", work_items=[1])
     counted.add_metrics(lambda _items, _meta, metrics: metrics.update(seen=1))
     hinted = penstock.resource(
@@ -222,6 +222,6 @@ def test_steps_and_hints_that_executors_do_not_support_are_refused(stranger: Str
     )
 
     with pytest.raises(UsageError, match="add_metrics"):
-        stranger(counted)
+        run_task(counted)
     with pytest.raises(UsageError, match="depend on its rows"):
-        stranger(hinted)
+        run_task(hinted)

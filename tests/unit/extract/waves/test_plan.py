@@ -98,10 +98,10 @@ def test_calls_and_the_first_call_wait_for_the_interval(errors: list[float], int
     assert min(after - before for before, after in pairwise(moments)) >= interval - 1e-9
 
 
-@pytest.mark.parametrize("said", ["50", "0/s", "5/d", "1.5/s", "-1/s", "x/s", ""])
-def test_an_invalid_rate_is_refused(said: str) -> None:
+@pytest.mark.parametrize("text", ["50", "0/s", "5/d", "1.5/s", "-1/s", "x/s", ""])
+def test_an_invalid_rate_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="no rate limit"):
-        RateLimit.parse(said)
+        RateLimit.parse(text)
 
 
 def test_a_rate_limit_with_speculation_is_refused() -> None:

@@ -33,16 +33,16 @@ json_values = st.recursive(
 
 
 def stream_of(work_items: Any, **limit: Any) -> Stream:
-    made = penstock.resource(lambda item: {"id": item}, name="ids", work_items=work_items)
-    (flow,) = flows_of(made.add_limit(**limit) if limit else made)
+    resource = penstock.resource(lambda item: {"id": item}, name="ids", work_items=work_items)
+    (flow,) = flows_of(resource.add_limit(**limit) if limit else resource)
     return flow.streams[0]
 
 
-def taken(backlog: Backlog, most: int) -> list[Any]:
-    found: list[Any] = []
+def take_all(backlog: Backlog, most: int) -> list[Any]:
+    values: list[Any] = []
     while items := backlog.take(most):
-        found += [item.value for item in items]
-    return found
+        values += [item.value for item in items]
+    return values
 
 
 @given(
@@ -51,11 +51,11 @@ def taken(backlog: Backlog, most: int) -> list[Any]:
     most=st.integers(1, 7),
 )
 def test_finished_items_are_not_repeated(items: list[int], done: list[int], most: int) -> None:
-    before = Counter(to_work_item(value).digest for value in done)
+    done_counts = Counter(to_work_item(value).digest for value in done)
 
-    found = taken(Backlog(stream_of(items), done_counts=before), most)
+    values = take_all(Backlog(stream_of(items), done_counts=done_counts), most)
 
-    assert Counter(found) == Counter(items) - Counter(done)
+    assert Counter(values) == Counter(items) - Counter(done)
 
 
 def test_an_endless_generator_of_items_is_read_only_for_the_next_wave() -> None:
@@ -79,8 +79,8 @@ def test_returned_items_are_first_in_the_next_wave() -> None:
 def test_a_limit_counts_work_items_including_finished_ones() -> None:
     done = Counter([to_work_item(1).digest])
 
-    assert taken(Backlog(stream_of(count(), max_items=4), done_counts=done), 10) == [0, 2, 3]
-    assert taken(Backlog(stream_of(count(), max_time=0.0), done_counts=Counter()), 10) == []
+    assert take_all(Backlog(stream_of(count(), max_items=4), done_counts=done), 10) == [0, 2, 3]
+    assert take_all(Backlog(stream_of(count(), max_time=0.0), done_counts=Counter()), 10) == []
     with pytest.raises(UsageError, match="rows cannot be limited"):
         Backlog(stream_of(range(3), max_items=4, count_rows=True), done_counts=Counter())
 
@@ -100,9 +100,9 @@ def test_the_digest_of_an_item_depends_on_its_value_alone(value: Any) -> None:
 
 
 def test_items_can_be_a_function_and_none_is_no_item() -> None:
-    found = iter_work_items(lambda: islice(iter([1, None, date(2024, 1, 2)]), 3))
+    values = iter_work_items(lambda: islice(iter([1, None, date(2024, 1, 2)]), 3))
 
-    assert [item.value for item in found] == [1, date(2024, 1, 2)]
+    assert [item.value for item in values] == [1, date(2024, 1, 2)]
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, 1j])

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.unit.extract.extraction import extracted, rows_of
+from tests.unit.extract.extraction import extract_data, table_rows
 
 import penstock
 from penstock.errors import UsageError
@@ -55,8 +55,8 @@ class Folder:
         self.runs += 1
         package = Packages.at(str(self.path / "_packages")).package(f"17.{self.runs}")
         made = penstock.resource(lambda: new.frames(Paths(format="csv")), name="orders").add_limit(jobs)
-        done = extracted(made, package, state=self.state)
-        return {row["path"] for rows in rows_of(package, done).values() for row in rows}
+        done = extract_data(made, package, state=self.state)
+        return {row["path"] for rows in table_rows(package, done).values() for row in rows}
 
 
 def test_files_are_read_once_for_any_window_of_each_run(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ class Listings:
     def run(self, listed: Any) -> int:
         self.runs += 1
         package = Packages.at(str(self.path / "packages")).package(f"17.{self.runs}")
-        return extracted(listed, package, state=self.state).report.rows
+        return extract_data(listed, package, state=self.state).report.rows
 
 
 def changed(**how: Any) -> Any:

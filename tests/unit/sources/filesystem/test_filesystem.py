@@ -12,7 +12,7 @@ import fsspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.extract.extraction import extracted
+from tests.unit.extract.extraction import extract_data
 
 import penstock
 from penstock.errors import FileNotReadable, UsageError
@@ -140,7 +140,7 @@ def test_hidden_files_are_counted_by_readers_too(tmp_path: Path) -> None:
         (tmp_path / name).write_text("id")
     package = Packages.at(str(tmp_path / "packages")).package("17.5")
 
-    done = extracted(filesystem(str(tmp_path), files_per_page=1) | read_csv(), package)
+    done = extract_data(filesystem(str(tmp_path), files_per_page=1) | read_csv(), package)
 
     assert done.report.metrics["read_csv"] == {"files_hidden": 2, "files_read": 0}
 
