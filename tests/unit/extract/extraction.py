@@ -1,4 +1,4 @@
-"""What the tests of this room share: reading without a pipeline, and extracting into a folder."""
+"""Extraction without a pipeline, for tests: reading items, and writing a package in a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read_all(data: Any, **workload: Any) -> list[tuple[str, Any]]:
-    """Every item with the name of its resource, in the order in which they arrive."""
+    """Return every item with the name of its resource, in order."""
     (flow,) = flows_of(data)
     return [(node.name, item) for node, item, _ in ExtractEngine(flow, Workload(**workload)).items()]
 
@@ -37,7 +37,7 @@ def extract_data(
 
 
 def table_rows(package: Package, done: ExtractResult, data_format: str | None = None) -> dict[str, list[Any]]:
-    """The rows of each table, as the files hold them; with `data_format` only those that stand so."""
+    """Return the rows of each table as stored in its files; with `data_format` only those of that format."""
     tables: dict[str, list[Any]] = {}
     for table in done.extracted.tables:
         if data_format in {None, table.data_format}:
@@ -46,7 +46,7 @@ def table_rows(package: Package, done: ExtractResult, data_format: str | None = 
 
 
 def rows_in(package: Package, table: ExtractedTable) -> list[Any]:
-    """The rows of one folder: read from texts, or typed, under the keys that the user gave."""
+    """Return the rows of a folder, from JSON texts or typed columns, under the user's keys."""
     files = pq.read_table(f"{package.path}/{table.folder}")
     if table.columns is None:
         return [json.loads(text) for text in files["row"].to_pylist()]

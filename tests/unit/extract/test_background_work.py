@@ -1,4 +1,4 @@
-"""Work for items that is done in threads: several resources at once, one resource one after the other."""
+"""Background work for items: concurrent for several resources, in order for one resource."""
 
 from __future__ import annotations
 

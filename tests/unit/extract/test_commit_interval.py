@@ -1,4 +1,4 @@
-"""With `commit_interval` a flow fills several packages, each with the state of its last row."""
+"""With `commit_interval` a flow fills several packages, each with the state after its last row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def slices(
     data: Any, folder: Path, *, state: dict[str, Any] | None = None, interval: float = 0.0, **hints: Any
 ) -> list[tuple[ExtractResult, dict[str, list[Any]]]]:
-    """What every package took, with its rows."""
+    """Return the result and the rows of every package."""
     workload = hints.pop("workload", Workload())
     (flow,) = flows_of(data, **hints)
     packages = Packages.at(str(folder))
@@ -102,11 +102,11 @@ def test_the_state_never_runs_ahead_of_the_rows_of_threads(
 ) -> None:
     @penstock.resource(parallelized=True)
     def first() -> Iterator[Any]:
-        yield from counting("one", most)
+        yield from counting("first", most)
 
     @penstock.resource(parallelized=True)
     def second() -> Iterator[Any]:
-        yield from counting("two", most)
+        yield from counting("second", most)
 
     def counting(name: str, most: int) -> Iterator[Any]:
         state = penstock.current.resource_state(name)
@@ -116,7 +116,7 @@ def test_the_state_never_runs_ahead_of_the_rows_of_threads(
 
     results = slices([first, second], tmp_path_factory.mktemp("cut"), workload=Workload(workers=threads))
 
-    last_seen = {"one": -1, "two": -1}
+    last_seen = {"first": -1, "second": -1}
     for done, rows in results:
         for name, before in tuple(last_seen.items()):
             last_seen[name] = after = before + len(rows.get(name, []))

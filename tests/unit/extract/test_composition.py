@@ -1,4 +1,4 @@
-"""Maps, filters, limits and selections against what plain Python makes of them."""
+"""Maps, filters, limits and selections, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pages = st.lists(numbers | st.lists(numbers, max_size=4), max_size=12)
 
 @dataclass(frozen=True)
 class Given:
-    """A step as a resource has it, and as plain Python would do it to a list of pages."""
+    """A step of a resource, and the same step in plain Python."""
 
     kind: str
     amount: int
@@ -108,7 +108,7 @@ def appended(number: int, item: int) -> int:
     chosen=st.sets(st.integers(0, 6), max_size=7),
 )
 def test_any_selection_loads_only_the_selected_resources(feeds: list[int], chosen: set[int]) -> None:
-    """Node n takes its items from node `feeds[n] % n`, the first one from a list."""
+    """Node n reads node `feeds[n] % n`; the first node reads a list."""
     resources = [penstock.resource(range(3), name="r0")]
     ways: list[tuple[int, ...]] = [()]
     for number, feed in enumerate(feeds[1:], start=1):

@@ -71,7 +71,7 @@ def test_plain_json_reads_back_equal(row: dict[str, Any]) -> None:
     assert json.loads(encode(row)) == row
 
 
-@given(thing=plain.filter(lambda python_value: not isinstance(python_value, dict)))
+@given(python_value=plain.filter(lambda python_value: not isinstance(python_value, dict)))
 def test_a_row_that_is_no_object_is_wrapped_in_value(python_value: Any) -> None:
     assert json.loads(encode(python_value)) == {"value": python_value}
 

@@ -48,7 +48,7 @@ def test_rows_keep_the_order_in_which_generators_yield_them() -> None:
 
 
 def test_an_item_is_yielded_before_the_next_one_is_read() -> None:
-    """A generator may change and yield the same row again."""
+    """A generator may change a row and yield it again."""
 
     @penstock.resource
     def reusing() -> Iterator[dict[str, int]]:

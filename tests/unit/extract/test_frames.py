@@ -40,7 +40,7 @@ TABLE = pa.table(
 
 
 class Polars:
-    """What a frame of polars offers to others."""
+    """A frame with the Arrow interface of polars."""
 
     __module__ = "polars.dataframe.frame"
 
@@ -49,7 +49,7 @@ class Polars:
 
 
 class LazyFrame:
-    """What a lazy frame of polars offers to others."""
+    """A frame with the interface of a lazy frame of polars."""
 
     __module__ = "polars.lazyframe.frame"
 
@@ -74,7 +74,7 @@ def typed_rows(package: Package, done: ExtractResult) -> list[dict[str, Any]]:
 
 
 def column_of(values: pa.Array) -> tuple[Any, list[Any]]:
-    """A column that was landed: the type that Spark reads, and its values."""
+    """Return a column as written: the type that Spark reads, and the values."""
     batch = to_batch(pa.record_batch({"x": values}))
     (column,) = batch.columns["fields"]
     return column["type"], batch.rows["x"].to_pylist()
@@ -114,7 +114,7 @@ def test_a_frame_is_written_typed_with_its_columns(package: Package, frame: Any)
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "landed"),
+    ("values", "kind", "written"),
     [
         (pa.array([1, None], pa.int8()), "byte", [1, None]),
         (pa.array([1], pa.uint8()), "long", [1]),

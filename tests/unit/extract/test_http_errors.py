@@ -1,4 +1,4 @@
-"""The error status of a server is reported as its answer, not as an error of the user's code."""
+"""HTTP error responses are reported with host and status, not as errors of user code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What executors write is what the driver writes."""
+"""Executors and the driver write the same JSON text."""
 
 from __future__ import annotations
 

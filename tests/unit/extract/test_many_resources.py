@@ -1,6 +1,6 @@
-"""A source with very many resources, in a process of its own: memory is that of the whole process.
+"""A source with many resources, in a separate process to measure its memory.
 
-`PENSTOCK_TEST_RESOURCES` says how many; 10,000 is what must be carried.
+`PENSTOCK_TEST_RESOURCES` is their number; 10,000 must pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROGRAM = """
     from penstock.errors import ResourceFailed
     from penstock.extract.plan import Workload
     from penstock.package import Packages
-    from tests.unit.extract.extraction import extracted
+    from tests.unit.extract.extraction import extract_data
 
     many, breaks = int(sys.argv[1]), int(sys.argv[3])
 
@@ -38,17 +38,17 @@ PROGRAM = """
         declared = penstock.resource(rows, primary_key="number")
         for table in range(many):
             named = declared.with_name(f"table_{table}")(table)
-            # Every so many one that runs in a thread: twenty in all.
+            # Twenty of the resources run in threads.
             yield named.parallelize() if table % (many // 20) == 0 else named
 
     source = catalogue()
     chosen = source.with_resources(*source.resources)
     try:
         package = Packages.at(sys.argv[2]).package("17.5")
-        done = extracted(chosen, package, workload=Workload(workers=20))
+        done = extract_data(chosen, package, workload=Workload(workers=20))
     except ResourceFailed as error:
-        told = {"resource": error.resource, "item": error.item, "cause": error.cause}
-        print(json.dumps({**told, "last": error.traceback.strip().splitlines()[-2:]}))
+        details = {"resource": error.resource, "item": error.item, "cause": error.cause}
+        print(json.dumps({**details, "last": error.traceback.strip().splitlines()[-2:]}))
         sys.exit()
     print(json.dumps({
         "rows": done.report.rows,

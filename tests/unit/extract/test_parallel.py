@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ConcurrencyCounter:
-    """Knows how many are inside at once."""
+    """Counts how many threads are inside at the same time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

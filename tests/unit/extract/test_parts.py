@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read(folder: Path) -> list[list[list[str]]]:
-    """The texts of each row group of each file."""
+    """Return the texts of each row group of each file."""
     return [
         [
             pq.ParquetFile(path).read_row_group(group)["row"].to_pylist()

@@ -1,4 +1,4 @@
-"""Whatever a user's code raises, wherever it runs, leaves with its resource, its item and its traceback."""
+"""Errors of user code are raised with their resource, their item and their traceback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Broken(Exception):
-    """An error that nobody but its user knows."""
+    """An error class of a user."""
 
 
 def breaking(*_: Any, **__: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the tests of cursors share: runs of one pipeline, one after the other, in a folder."""
+"""Consecutive runs of one pipeline in a folder, for tests of cursors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Runs:
-    """Extracts, and keeps the state from run to run."""
+    """Extracts data, and keeps the state between runs."""
 
     def __init__(self, folder: Path) -> None:
         self.packages = Packages.at(str(folder))
@@ -26,7 +26,7 @@ class Runs:
         self.done: ExtractResult | None = None
 
     def __call__(self, data: Any, **more: Any) -> list[Any]:
-        """The rows of all tables that a run has written."""
+        """Run an extraction; return the rows of all tables."""
         package = self.packages.package(create_load_id())
         state = {"sources": from_typed(self.sources)}
         self.done = extract_data(data, package, state=state, boundary_store=self.packages.store, **more)
@@ -35,7 +35,7 @@ class Runs:
         return [row for rows in tables.values() for row in rows]
 
     def entry(self, resource: str, cursor_path: str) -> dict[str, Any]:
-        """What the state says of a cursor."""
+        """Return the state of a cursor."""
         tables: dict[str, Any] = self.sources["shop"]["resources"][resource]["incremental"][cursor_path]
         return tables
 

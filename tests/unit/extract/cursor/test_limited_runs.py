@@ -1,4 +1,4 @@
-"""A backfill that is cut into runs, and generators that are closed early."""
+"""Cursors with limits: backfills in several runs, and generators that are closed early."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROWS = [{"id": number, "n": number // 3} for number in range(20)]
-"""In the order of their cursor, three for each value."""
+"""Return rows in the order of their cursor, three for each value."""
 
 
 def until_all_is_there(runs: Runs, limited: Callable[[], Any]) -> list[Any]:
@@ -74,7 +74,7 @@ def test_runs_with_a_time_limit_lose_no_rows(
 
 
 def test_all_rows_that_a_step_returns_for_a_counted_page_are_kept(tmp_path: Path) -> None:
-    """The cursor has counted the page; the limit closes the resource in the middle of it."""
+    """The cursor has counted the page when the limit closes the resource within it."""
 
     @penstock.resource
     def ordered(n: Any = penstock.sources.incremental("n", row_order="asc")) -> Iterator[Any]:
@@ -88,7 +88,7 @@ def test_all_rows_that_a_step_returns_for_a_counted_page_are_kept(tmp_path: Path
 
 
 def test_without_row_order_a_limit_skips_rows_behind_the_cursor(tmp_path: Path) -> None:
-    """As with dlt, and as the documentation says."""
+    """The same as dlt, and documented."""
     cursor = penstock.sources.incremental("n")
     runs = Runs(tmp_path)
 
@@ -100,7 +100,7 @@ def test_without_row_order_a_limit_skips_rows_behind_the_cursor(tmp_path: Path) 
 
 
 def test_pages_in_progress_are_kept_when_row_order_ends_the_reading(tmp_path: Path) -> None:
-    """The third page is first, and lies beyond the end; the second one is in the range, and still comes."""
+    """The third page is read first and is past the end; the second page is in the range and is kept."""
     third_is_there = threading.Event()
 
     def page(number: int) -> list[Any]:
@@ -154,7 +154,7 @@ def test_a_generator_is_closed_when_no_row_of_the_range_can_follow(tmp_path: Pat
 
 
 def test_a_transformer_in_threads_has_one_cursor_for_all_items(tmp_path: Path) -> None:
-    """dlt begins it anew with each item, and loses rows that way."""
+    """dlt restarts the cursor for each item, and loses rows."""
 
     @penstock.transformer(parallelized=True)
     def fed(row: Any, n: Any = penstock.sources.incremental("n", initial_value=5)) -> Iterator[Any]:

@@ -43,7 +43,7 @@ def rows_of(values: list[int]) -> list[dict[str, Any]]:
 
 
 def split_into_pages(items: list[Any], sizes: list[int]) -> list[list[Any]]:
-    """The items in pieces of these sizes, the last one with the rest."""
+    """Split items into pages of these sizes, and the remainder."""
     pieces, at = [], 0
     for size in sizes:
         pieces.append(items[at : at + size])
@@ -63,7 +63,7 @@ def with_holes(rows: list[dict[str, Any]], terms: dict[str, Any]) -> list[dict[s
 
 
 def run_cursor(sources: dict[str, Any], items: list[Any], terms: dict[str, Any]) -> list[Any]:
-    """One run without writing anything: the rows that a cursor lets through, and its state in `sources`."""
+    """Run a cursor over items; return the new rows, and store its state in `sources`."""
     cursors = Cursors({"sources": sources}, source="shop")
     tracker = cursors.track(penstock.sources.incremental("n", **terms), resource="r", stop=lambda: None)
     new_items = [tracker(item, None) for item in items]
@@ -101,7 +101,7 @@ def test_pages_and_frames_have_the_same_result_as_single_rows(
 def test_runs_that_read_all_rows_again_load_each_row_once(
     values: list[int], sizes: list[int], data: st.DataObject
 ) -> None:
-    """A source that grows in the order of its cursor, read again and again."""
+    """A source that grows in the order of its cursor is read completely in each run."""
     rows = rows_of(sorted(values))
     runs: dict[str, Any] = {}
     at_once: dict[str, Any] = {}

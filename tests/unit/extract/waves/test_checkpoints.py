@@ -1,4 +1,4 @@
-"""Finished waves are written down once, and read back by whoever goes on."""
+"""Checkpoints of waves are written once, and read by the run that resumes them."""
 
 from __future__ import annotations
 

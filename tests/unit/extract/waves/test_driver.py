@@ -1,4 +1,4 @@
-"""Work items without Spark: the engine reads them in its threads."""
+"""Work items on the driver: the engine reads them in its threads."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_calls_keep_to_the_rate_in_all_threads() -> None:
     begun = time.monotonic()
     rows = list(calls)
 
-    # A busy machine makes any call late, so the distance of two neighbours says nothing; none may be early.
+    # A busy machine delays calls, so only an early call is an error.
     assert len(rows) == 36
     assert all(moment - begun >= 0.02 * turn for turn, moment in enumerate(sorted(moments), 1))
 

@@ -1,4 +1,4 @@
-"""What runs on executors, in a Python that has neither penstock nor orjson, and without Spark."""
+"""The task of an executor, in a Python without penstock and orjson, and without Spark."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TaskRunner = Callable[..., Output]
 
 @pytest.fixture(scope="module")
 def run_task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TaskRunner]:
-    """Runs one wave and gives what each of its parts gives; one process for all tests."""
+    """Run one wave in a process shared by all tests; return the output of each part."""
     path = tmp_path_factory.mktemp("there") / "task"
     command = [sys.executable, "-c", STRANGER]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -1,4 +1,4 @@
-"""Waves are cut so that they last about as long as they should, and never call too often."""
+"""Plans of waves: their duration is about the limit, and their calls keep the rate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ befores = st.builds(PreviousWave, items=st.integers(1, MAX_ITEMS), seconds=st.fl
 
 
 class Clock:
-    """A clock that goes on when somebody sleeps, and sometimes wakes them a little early or late."""
+    """A clock that advances during sleep, sometimes by a little more or less."""
 
     def __init__(self, errors: list[float]) -> None:
         self.now, self._errors = 0.0, errors
@@ -77,7 +77,7 @@ def test_parts_together_keep_the_rate_at_any_times_of_their_calls(slots: int, ra
     plan = plan_wave(slots, rate, seconds=40, previous=None)
     assert plan.interval is not None
 
-    # The most that one part can call in a stretch of time, both ends counted, times the parts.
+    # The maximum of calls of one part in a period, including both ends, times the parts.
     each = math.floor(rate.seconds / plan.interval) + 1
 
     assert 1 <= parts <= min(slots, rate.calls)

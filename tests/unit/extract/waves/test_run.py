@@ -1,4 +1,4 @@
-"""Items are handed out once, wave by wave, and those that are done are left out."""
+"""The backlog returns each pending item once, wave by wave."""
 
 from __future__ import annotations
 
