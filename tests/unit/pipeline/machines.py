@@ -100,7 +100,7 @@ class Stall:
 
 
 class Call:
-    """A call of a pipeline, in a thread of its own. Either the call works or the test does, never both."""
+    """A call of a pipeline in a separate thread. Either the call works or the test does, never both."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self._act = act
@@ -111,7 +111,7 @@ class Call:
         self._is_dead = False
         self.writes: list[str] = []
         self.late: list[Callable[[], Any]] = []
-        """Writes that the storage makes when the test says so."""
+        """Writes that the storage makes when the test calls `land`."""
         self.has_ended = False
         self.value: Any = None
         self.error: BaseException | None = None
@@ -363,7 +363,7 @@ class World:
     outcomes: Counter[str] = field(default_factory=Counter)
     last_error: BaseException | None = None
     history: list[str] = field(default_factory=list)
-    """What was done, for people who look at a schedule that failed."""
+    """The log of the schedule, for people who debug a failure."""
     _promises: dict[str, Callable[[], None]] = field(default_factory=dict)
     _late: list[Callable[[], Any]] = field(default_factory=list)
 

@@ -1,7 +1,7 @@
 """The reference page of pipelines: every attribute, property and method, with its arguments.
 
-An argument stands as in a Python signature, without its type. `ConfigValue` is the default that means: as the
-settings say.
+Arguments are written as in a Python signature, without types. `ConfigValue` is the default for arguments that
+are looked up in the settings.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ FUNCTIONS: Final = {
 
 
 def parameters_of(text: str) -> list[inspect.Parameter]:
-    """The arguments that a text of this page says."""
+    """Return the parameters in a signature of the page."""
     namespace: dict[str, Any] = {"ConfigValue": penstock.config.value}
     exec(f"def function({text.strip()}): ...", namespace)
     return list(inspect.signature(namespace["function"]).parameters.values())

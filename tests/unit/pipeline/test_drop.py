@@ -97,7 +97,7 @@ def test_packages_of_a_running_pipeline_are_not_dropped(tmp_path: Path) -> None:
 
 
 def stuck(tmp_path: Path, world: World) -> tuple[penstock.Pipeline, Packages, Manifest]:
-    """A pipeline with a sealed load that was begun, and packages here and there that go on from it."""
+    """Return a pipeline with a started sealed load, and pending and unbound packages after it."""
     penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").extract(counter())
     pipeline = penstock.pipeline(
         "shop", pipelines_dir=tmp_path / "disk", destination=world.destination(), spark=fake_session()
@@ -130,7 +130,7 @@ def test_nothing_is_dropped_if_the_sealed_load_cannot_be_aborted(
 ) -> None:
     world = World(tmp_path, script={"undo": []})
     pipeline, packages, manifest = stuck(tmp_path, world)
-    waiting = pipeline.list_extracted_load_packages()
+    pending_ids = pipeline.list_extracted_load_packages()
     if why is TablesMovedOn:
         world.moved_on.add("items")
     else:
@@ -139,8 +139,8 @@ def test_nothing_is_dropped_if_the_sealed_load_cannot_be_aborted(
     with pytest.raises(why):
         pipeline.drop_pending_packages()
 
-    assert len(waiting) == 2
-    assert pipeline.list_extracted_load_packages() == waiting
+    assert len(pending_ids) == 2
+    assert pipeline.list_extracted_load_packages() == pending_ids
     assert packages.pending_load() == manifest
 
 

@@ -75,16 +75,16 @@ def test_a_run_continues_with_its_data_after_pending_packages(tmp_path: Path) ->
 def test_extract_normalize_and_load_have_the_same_result_as_run(tmp_path: Path) -> None:
     world = World(tmp_path)
     pipeline = pipeline_with_pending_package(tmp_path, world)
-    (waiting,) = pipeline.list_extracted_load_packages()
+    (pending_id,) = pipeline.list_extracted_load_packages()
 
     pipeline.normalize()
     normalized = pipeline.list_normalized_load_packages()
     info = pipeline.load()
 
-    assert normalized == info.loads_ids == pipeline.list_completed_load_packages() == [waiting]
-    assert world.completed == [waiting]
+    assert normalized == info.loads_ids == pipeline.list_completed_load_packages() == [pending_id]
+    assert world.completed == [pending_id]
     assert pipeline.list_extracted_load_packages() == []
-    assert pipeline.get_load_package_info(waiting).state == "loaded"
+    assert pipeline.get_load_package_info(pending_id).state == "loaded"
 
 
 def test_normalizing_and_loading_need_a_destination(tmp_path: Path) -> None:
@@ -170,14 +170,14 @@ def test_a_taken_slot_is_a_failure_of_the_load_of_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     pipeline = pipeline_with_pending_package(tmp_path, World(tmp_path))
-    (waiting,) = pipeline.list_extracted_load_packages()
+    (pending_id,) = pipeline.list_extracted_load_packages()
     pipeline.normalize()
     monkeypatch.setattr(Packages, "seal", lambda *_: False)
 
     with step_raises(SlotTaken, step="load") as caught:
         getattr(pipeline, call)()
 
-    assert caught.failed[0].load_id == caught.value.load_id == waiting
+    assert caught.failed[0].load_id == caught.value.load_id == pending_id
     assert penstock.retry.retry_load()(caught.failed[0])
 
 

@@ -34,8 +34,8 @@ def pipeline_with_staging(tmp_path: Path, bucket: str = "stage") -> penstock.Pip
     return at_lake(tmp_path, staging=penstock.destinations.filesystem(str(tmp_path / bucket)))
 
 
-def stored_state(**said: Any) -> dict[str, Any]:
-    return {"dataset_name": "raw", "destination_name": None, "destination_type": "x.y", **said}
+def stored_state(**fields: Any) -> dict[str, Any]:
+    return {"dataset_name": "raw", "destination_name": None, "destination_type": "x.y", **fields}
 
 
 def test_a_run_saves_its_target_when_it_begins(tmp_path: Path) -> None:
@@ -128,10 +128,10 @@ def test_the_target_of_the_last_run_takes_precedence_over_the_settings(
     monkeypatch.setenv("PIPELINES__DESTINATION_NAME", "filesystem")
 
     attached = penstock.attach("shop", tmp_path / "here")
-    said = penstock.attach("shop", tmp_path / "here", destination="iceberg", dataset_name="other")
+    by_arguments = penstock.attach("shop", tmp_path / "here", destination="iceberg", dataset_name="other")
 
     assert (name_of(attached.destination), attached.dataset_name) == ("delta", "raw")
-    assert (name_of(said.destination), said.dataset_name) == ("iceberg", "other")
+    assert (name_of(by_arguments.destination), by_arguments.dataset_name) == ("iceberg", "other")
 
 
 def test_the_layout_applies_to_a_dataset_name_of_the_settings(

@@ -106,13 +106,13 @@ def test_an_ascii_terminal_gets_ascii_only() -> None:
     for name, state in [("a", "done"), ("b", "running"), ("c", "failed"), ("d", "waiting")]:
         mark(view, name, state)
 
-    told = [
+    lines = [
         *text_of(render_view(view, now=1.0, height=6, ascii_only=True)),
         *text_of(summary_line(view, now=1.0, failed=False, ascii_only=True)),
     ]
 
-    assert "\n".join(told).isascii()
-    assert told[-2:] == ["  ... and 1 more: 1 done", "+ load of shop took 1.0 s  0 rows"]
+    assert "\n".join(lines).isascii()
+    assert lines[-2:] == ["  ... and 1 more: 1 done", "+ load of shop took 1.0 s  0 rows"]
 
 
 @given(states=st.lists(STATES, max_size=60), height=st.integers(1, 40))
@@ -216,6 +216,6 @@ def test_updates_from_many_threads_are_counted() -> None:
             teller.start()
         for teller in tellers:
             teller.join()
-        told = text_of(collector.render())
+        lines = text_of(collector.render())
 
-    assert "2,000 rows" in told[1]
+    assert "2,000 rows" in lines[1]

@@ -39,7 +39,7 @@ class PackageFolders:
         return self.pipeline(packages).extract([{"id": 1}], table_name="items")
 
     def begin(self, packages: str | None) -> str | None:
-        """What a run does before it loads."""
+        """Check and record the folder, as a run does before it loads."""
         workspace = Workspace(self.pipeline(packages)._target(), spark=None)
         with workspace.client:
             return check_package_root(workspace, record=True)

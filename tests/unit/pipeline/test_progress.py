@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 
 
 def output_of(collector: Collector, stream: io.StringIO) -> str:
-    """What a collector says of a step with two names, a total and something that goes wrong."""
+    """Return the output of a collector for a step with two names, a total and a failure."""
     with collector("load of shop"):
         collector.update(JOBS, inc=0, total=3)
         collector.update("orders", inc=1_000)

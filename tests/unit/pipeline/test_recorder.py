@@ -90,7 +90,7 @@ LOAD_INFOS = (
 
 
 def loaded_as_tables(documents: Sequence[dict[str, Any]]) -> dict[str, Table]:
-    """The tables that rows come to when they were written as JSON, as a pipeline does."""
+    """Return the tables for rows that were written as JSON, as by a pipeline."""
     rows = [json.loads(json.dumps(document)) for document in documents]
     stored = Schema("shop").stored
     for row in rows:

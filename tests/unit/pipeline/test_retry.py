@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 retry_load = penstock.retry.retry_load
 STEPS: tuple[TPipelineStep, ...] = get_args(TPipelineStep)
-OURS = st.sampled_from((UsageError, DataError, InternalError, RetryableError))
-OTHERS = st.sampled_from((ConnectionError, KeyError, RuntimeError, AssertionError))
+PENSTOCK_ERRORS = st.sampled_from((UsageError, DataError, InternalError, RetryableError))
+OTHER_ERRORS = st.sampled_from((ConnectionError, KeyError, RuntimeError, AssertionError))
 
 
 def failed(step: str, error: Exception) -> PipelineStepFailed:
@@ -42,7 +42,11 @@ def failed(step: str, error: Exception) -> PipelineStepFailed:
     return PipelineStepFailed(pipeline=pipeline, step=step, load_id="17.5", exception=error)
 
 
-@given(step=st.sampled_from(STEPS), steps=st.sets(st.sampled_from(STEPS)), kind=st.one_of(OURS, OTHERS))
+@given(
+    step=st.sampled_from(STEPS),
+    steps=st.sets(st.sampled_from(STEPS)),
+    kind=st.one_of(PENSTOCK_ERRORS, OTHER_ERRORS),
+)
 def test_a_step_is_retried_if_it_is_listed_and_its_error_may_be_transient(
     step: TPipelineStep, steps: set[TPipelineStep], kind: type[Exception]
 ) -> None:
@@ -51,7 +55,7 @@ def test_a_step_is_retried_if_it_is_listed_and_its_error_may_be_transient(
     assert retry_load(tuple(steps))(failed(step, kind("no"))) is (step in steps and may_pass)
 
 
-@given(kind=st.one_of(OURS, OTHERS), steps=st.sets(st.sampled_from(STEPS)))
+@given(kind=st.one_of(PENSTOCK_ERRORS, OTHER_ERRORS), steps=st.sets(st.sampled_from(STEPS)))
 def test_an_error_before_any_step_is_judged_by_its_class(
     kind: type[Exception], steps: set[TPipelineStep]
 ) -> None:

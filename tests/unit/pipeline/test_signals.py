@@ -43,42 +43,42 @@ def slow():
     finally:
         print("closed", flush=True)
 
-def stubborn():
+def suppress():
     yield {"n": 1}
     try:
         pause(60)
     except BaseException as error:
-        print("kept", flush=True)
+        print("suppressed", flush=True)
     yield {"n": 2}
 
-def other():
+def replace():
     yield {"n": 1}
     try:
         pause(60)
     except BaseException as error:
         raise RuntimeError("no more pages")
 
-def long_end():
+def slow_cleanup():
     try:
         yield {"n": 1}
         pause(60)
     finally:
         pause(60)
 
-mine = threading.Event()
+handler_called = threading.Event()
 
-def hear(*_):
+def handle(*_):
     print("mine", flush=True)
-    mine.set()
+    handler_called.set()
 
-def heard():
+def handled():
     yield {"n": 1}
     print("ready", flush=True)
-    mine.wait(60)
+    handler_called.wait(60)
     yield {"n": 2}
 
-if sys.argv[2] == "heard":
-    signal.signal(signal.SIGTERM, hear)
+if sys.argv[2] == "handled":
+    signal.signal(signal.SIGTERM, handle)
 pipeline = penstock.pipeline("shop", pipelines_dir=sys.argv[1], hooks=[Alerts()])
 try:
     pipeline.extract(globals()[sys.argv[2]], table_name="items")
@@ -88,8 +88,8 @@ finally:
 TERMINATED = 128 + signal.SIGTERM
 
 
-def ended(tmp_path: Path, generator: str, *signals: signal.Signals) -> tuple[int, list[str]]:
-    """The exit code and the words of a process that gets signals, each when it says that it is ready."""
+def run_with_signals(tmp_path: Path, generator: str, *signals: signal.Signals) -> tuple[int, list[str]]:
+    """Return the exit code and output of a process that gets each signal when it prints `ready`."""
     command = [sys.executable, "-c", PROGRAM, str(tmp_path), generator]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         assert child.stdout is not None
@@ -105,7 +105,7 @@ def ended(tmp_path: Path, generator: str, *signals: signal.Signals) -> tuple[int
 
 
 def check_stopped(tmp_path: Path, error: str) -> None:
-    """Nothing waits, the lease is free, the trace says what has happened; the next call begins anew."""
+    """Check that nothing is pending, the lease is released, the trace has the error, and a new call works."""
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
     trace = pipeline.last_trace
     assert trace is not None
@@ -129,18 +129,18 @@ def check_stopped(tmp_path: Path, error: str) -> None:
 def test_a_signal_closes_generators_and_is_reported_and_recorded(
     tmp_path: Path, number: signal.Signals, code: int, error: str, kind: str
 ) -> None:
-    assert ended(tmp_path, "slow", number) == (
+    assert run_with_signals(tmp_path, "slow", number) == (
         code,
         ["ready", "closed", f"alert extract {kind}", "over True"],
     )
     check_stopped(tmp_path, error)
 
 
-@pytest.mark.parametrize(("generator", "last"), [("stubborn", "kept"), ("other", "ready")])
+@pytest.mark.parametrize(("generator", "last"), [("suppress", "suppressed"), ("replace", "ready")])
 def test_user_code_that_suppresses_or_replaces_the_interrupt_does_not_stop_the_exit(
     tmp_path: Path, generator: str, last: str
 ) -> None:
-    code, output = ended(tmp_path, generator, signal.SIGTERM)
+    code, output = run_with_signals(tmp_path, generator, signal.SIGTERM)
 
     assert code == TERMINATED
     assert output[-3:] == [last, "alert extract SystemExit", "over True"]
@@ -150,14 +150,14 @@ def test_user_code_that_suppresses_or_replaces_the_interrupt_does_not_stop_the_e
 
 
 def test_a_second_signal_ends_the_cleanup_of_the_first(tmp_path: Path) -> None:
-    code, output = ended(tmp_path, "long_end", signal.SIGTERM, signal.SIGTERM)
+    code, output = run_with_signals(tmp_path, "slow_cleanup", signal.SIGTERM, signal.SIGTERM)
 
     assert (code, output) == (TERMINATED, ["ready", "ready", "alert extract SystemExit", "over True"])
     check_stopped(tmp_path, "SystemExit: 143")
 
 
 def test_a_handler_of_the_user_is_not_replaced(tmp_path: Path) -> None:
-    code, output = ended(tmp_path, "heard", signal.SIGTERM)
+    code, output = run_with_signals(tmp_path, "handled", signal.SIGTERM)
 
     assert (code, output) == (0, ["ready", "mine", "over False"])
 
@@ -235,11 +235,11 @@ def test_sigterm_is_raised_as_an_interrupt_and_leaves_as_an_exit() -> None:
             seen.append(type(error))
             raise
 
-    with pytest.raises(SystemExit) as left, interrupt_on_sigterm():
+    with pytest.raises(SystemExit) as raised, interrupt_on_sigterm():
         interrupted()
 
     assert issubclass(seen[0], SystemExit)
-    assert (type(left.value), left.value.code) == (SystemExit, TERMINATED)
+    assert (type(raised.value), raised.value.code) == (SystemExit, TERMINATED)
 
 
 def replace_interrupt(error: Exception) -> None:

@@ -44,9 +44,9 @@ def test_changes_of_the_state_are_loaded_by_the_next_run(tmp_path: Path, extract
         penstock.current.source_state()["page"] = 7
         state["_local"]["seen"] = 1
 
-    found = new_pipeline(tmp_path).state
-    assert found["sources"] == {"shop": {"since": MOMENT, "page": 7}}
-    assert found["_local"] == {"seen": 1}
+    saved_state = new_pipeline(tmp_path).state
+    assert saved_state["sources"] == {"shop": {"since": MOMENT, "page": 7}}
+    assert saved_state["_local"] == {"seen": 1}
     assert new_pipeline(tmp_path).has_pending_data is extract_state
 
 
@@ -203,8 +203,8 @@ def test_a_change_is_kept_until_a_load_has_applied_it(
     with on("there").managed_state(extract_state=True) as state:
         state["sources"]["shop"] = {"page": 1}
     # What another machine has left is loaded first, and knows nothing of the change.
-    there, here = (tmp_path / machine / "shop" / "load" for machine in ("there", "here"))
-    shutil.copytree(there, here)
+    other, own = (tmp_path / machine / "shop" / "load" for machine in ("there", "here"))
+    shutil.copytree(other, own)
 
     on("here").run()
 

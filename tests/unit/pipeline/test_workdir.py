@@ -78,8 +78,8 @@ def test_copies_are_read_back_and_replaced(tmp_path: Path) -> None:
 
     assert before is None
     assert folder.state() == {"_state_version": 2}
-    kept = json.loads((tmp_path / "shop" / "schemas" / "shop.schema.json").read_text(encoding="utf-8"))
-    assert kept == {"name": "shop", "version": 2}
+    schema = json.loads((tmp_path / "shop" / "schemas" / "shop.schema.json").read_text(encoding="utf-8"))
+    assert schema == {"name": "shop", "version": 2}
     assert sorted(path.name for path in (tmp_path / "shop").rglob("*") if path.is_file()) == [
         "shop.schema.json",
         "state.json",
