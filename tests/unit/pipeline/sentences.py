@@ -89,7 +89,7 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "R17": (
         "write dispositions",
         "unit/destinations/lake/test_plan.py",
-        "a_replace_empties_the_tables_that_get_no_rows",
+        "a_replace_truncates_tables_without_rows",
     ),
     "R18": ("disposition as a dict", GIVEN, _SAID),
     "R19": ("disposition over that of resources", GIVEN, _HINTS),
@@ -107,7 +107,7 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "R31": (
         "LoadInfo has package ids and failed jobs",
         "unit/load/test_report.py",
-        "what_was_left_out_is_told_and_can_be_raised",
+        "excluded_jobs_are_reported_and_can_be_raised",
     ),
     # sync_destination
     "S1": ("restores state and schemas", SYNC, "a_fresh_machine_gets_copies_of_state_and_schemas"),
