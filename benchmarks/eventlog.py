@@ -70,7 +70,7 @@ class EventLog:
         for file in folder.glob("[!.]*"):
             with file.open() as lines:
                 for line in lines:
-                    self._hear(json.loads(line))
+                    self._record(json.loads(line))
 
     def jobs(self, during: Stretch) -> list[Job]:
         """Return the jobs that started in a time span."""
@@ -93,7 +93,7 @@ class EventLog:
             if metric in self._scans and during.begun <= self._times.get(execution, 0) <= during.ended
         )
 
-    def _hear(self, event: dict[str, Any]) -> None:
+    def _record(self, event: dict[str, Any]) -> None:
         match event["Event"].rpartition(".")[2]:
             case "SparkListenerJobStart":
                 self._starts.append(event)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 BUDGET = 1.25
 FILES = 40
-BY_HAND, OURS, UNBOUNDED = "by hand", "penstock", "without bounds"
+BY_HAND, PENSTOCK, UNBOUNDED = "by hand", "penstock", "without bounds"
 SCHEMA = schema_of(root_table(), nested_table("items__tags"))
 
 
@@ -116,7 +116,7 @@ def make(spark: SparkSession, folder: Path, rows: int) -> None:
     )
 
 
-def ours(spark: SparkSession, lake: Path, staging: Staging) -> None:
+def by_penstock(spark: SparkSession, lake: Path, staging: Staging) -> None:
     """Run the jobs of both tables as a load does."""
     for table in ("items__tags", "items"):
         chain = ChainLoad(
@@ -197,7 +197,7 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, list[Stretc
     pool = SessionPool(
         UserSession(spark=user, is_connect=False, master="local[2]", origin="given"), ("delta",)
     )
-    result: dict[str, list[Stretch]] = {BY_HAND: [], OURS: [], UNBOUNDED: []}
+    result: dict[str, list[Stretch]] = {BY_HAND: [], PENSTOCK: [], UNBOUNDED: []}
     with pool.session() as spark:
         make(spark, folder, options.rows)
         staged = (Staging(folder, sequence) for sequence in count(1))
@@ -205,7 +205,7 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, list[Stretc
         for turn in range(1 + options.turns):
             ways: dict[str, Callable[[Path, Staging], None]] = {
                 BY_HAND: partial(by_hand, spark),
-                OURS: partial(ours, spark),
+                PENSTOCK: partial(by_penstock, spark),
             }
             if turn == options.turns:
                 ways[UNBOUNDED] = partial(by_hand, spark, bounded=False)
@@ -217,7 +217,7 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, list[Stretc
                     result[name].append(taken)
                 else:
                     results[name] = fingerprint(spark, folder)
-        if results[BY_HAND] != results[OURS]:
+        if results[BY_HAND] != results[PENSTOCK]:
             raise SystemExit(f"the tables differ: {results}")
     user.stop()
     return result
@@ -246,10 +246,10 @@ def main() -> int:
         ratio = seconds / medians[BY_HAND]
         print(f"  {name:<15} {seconds:7.1f} s {ratio:5.2f} {len(jobs):4} jobs", end="")
         print(f" {read:8,.0f} MiB read, of files of {files:8,.0f} MiB")
-    ratio = medians[OURS] / medians[BY_HAND]
-    print(f"{OURS} to {BY_HAND}: {ratio:.2f} (allowed {BUDGET})")
+    ratio = medians[PENSTOCK] / medians[BY_HAND]
+    print(f"{PENSTOCK} to {BY_HAND}: {ratio:.2f} (allowed {BUDGET})")
     if options.profile:
-        for name in (BY_HAND, OURS):
+        for name in (BY_HAND, PENSTOCK):
             profile(log, name, result[name][-1])
     return int(options.check and ratio > BUDGET)
 

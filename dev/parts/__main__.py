@@ -41,14 +41,14 @@ def _run(chosen: argparse.Namespace, folders: PartFolders) -> int:
                 find_tool(name)
             postgres.find_programs()
         case "jars":
-            groups = _known(chosen.names, jars.GROUPS) or jars.DEFAULT_GROUPS
+            groups = _check_names(chosen.names, jars.GROUPS) or jars.DEFAULT_GROUPS
             if chosen.lock:
                 jars.lock_jars(folders, groups)
             print(lifecycle.shell_exports(jars.ensure_jars(folders, groups)), end="")
         case "dlt":
             print(lifecycle.shell_exports({"PENSTOCK_TEST_DLT_PYTHON": str(dlt_python(folders))}), end="")
         case "up":
-            return lifecycle.up(folders, _known(chosen.names, lifecycle.CHOICES) or lifecycle.USUAL)
+            return lifecycle.up(folders, _check_names(chosen.names, lifecycle.CHOICES) or lifecycle.USUAL)
         case "status":
             return lifecycle.status(folders)
         case _:
@@ -56,7 +56,7 @@ def _run(chosen: argparse.Namespace, folders: PartFolders) -> int:
     return 0
 
 
-def _known(names: Sequence[str], existing: Collection[str]) -> Sequence[str]:
+def _check_names(names: Sequence[str], existing: Collection[str]) -> Sequence[str]:
     if strange := [name for name in names if name not in existing]:
         raise PartError(f"unknown: {' '.join(strange)}; known: {' '.join(existing)}")
     return names

@@ -31,7 +31,7 @@ def up(folders: PartFolders, choices: Collection[str]) -> int:
     """Start parts and their dependencies; healthy parts are not restarted."""
     folders.cache.mkdir(parents=True, exist_ok=True)
     make_run_folders(folders)
-    remaining, chosen = _well(folders), _with_needs(choices)
+    remaining, chosen = _healthy_parts(folders), _with_needs(choices)
     missing = {name: part for name, part in chosen.items() if name not in remaining}
     orphans = {name for name, part in PARTS.items() if missing.keys() & part.needs}
     _stop_named(
@@ -51,9 +51,11 @@ def up(folders: PartFolders, choices: Collection[str]) -> int:
 
 def status(folders: PartFolders) -> int:
     """Print the state of each part; the exit code is 0 when parts run and all are healthy."""
-    well, existing = _well(folders), read_started(folders)
-    _print_table([_row(each, "well" if name in well else _trouble(each)) for name, each in existing.items()])
-    return 0 if existing and len(well) == len(existing) else 1
+    healthy, existing = _healthy_parts(folders), read_started(folders)
+    _print_table(
+        [_row(each, "well" if name in healthy else _problem(each)) for name, each in existing.items()]
+    )
+    return 0 if existing and len(healthy) == len(existing) else 1
 
 
 def down(folders: PartFolders) -> int:
@@ -83,14 +85,19 @@ def _with_needs(choices: Collection[str]) -> dict[str, Part]:
     return {name: part for name, part in PARTS.items() if part.group in groups}
 
 
-def _well(folders: PartFolders) -> dict[str, Started]:
+def _healthy_parts(folders: PartFolders) -> dict[str, Started]:
     existing = read_started(folders)
-    well: dict[str, Started] = {}
+    healthy: dict[str, Started] = {}
     for name, part in PARTS.items():
         started = existing.get(name)
-        if started and is_alive(started) and well.keys() >= {*part.needs} and part.healthy(folders, started):
-            well[name] = started
-    return well
+        if (
+            started
+            and is_alive(started)
+            and healthy.keys() >= {*part.needs}
+            and part.healthy(folders, started)
+        ):
+            healthy[name] = started
+    return healthy
 
 
 def _start_all(parts: list[Part], remaining: Mapping[str, Started], folders: PartFolders) -> list[Row]:
@@ -139,7 +146,7 @@ def _write_addresses(folders: PartFolders) -> None:
         path.write_text(text)
 
 
-def _trouble(started: Started) -> str:
+def _problem(started: Started) -> str:
     return "not well" if is_alive(started) else "dead"
 
 

@@ -130,9 +130,11 @@ NOT_RAISED_BY_US: Final = {
 }
 
 EVERY: Final = [
-    (module, name, ours or name) for module, names in NAMES.items() for name, ours in names.items()
+    (module, name, class_name or name)
+    for module, names in NAMES.items()
+    for name, class_name in names.items()
 ]
-ALIASES: Final = {name: ours for _, name, ours in EVERY if name != ours}
+ALIASES: Final = {name: class_name for _, name, class_name in EVERY if name != class_name}
 
 
 class _Uses(ast.NodeVisitor):

@@ -45,29 +45,33 @@ def test_a_stuck_package_is_listed_and_cleared(
     (stuck,) = pipeline.list_normalized_load_packages()
     where = ["--pipelines-dir", str(tmp_path / "pipelines"), "--location", location]
 
-    def told(*words: str) -> dict[str, Any]:
+    def command_output(*words: str) -> dict[str, Any]:
         done = CliRunner().invoke(app, ["pipeline", "quick", *words, *where, "--json"])
         assert done.exit_code == 0, done.exception
         result: dict[str, Any] = json.loads(done.stdout)
         return result
 
-    info = told("info")
+    info = command_output("info")
     assert (info["destination"], info["dataset_name"]) == ("delta", "demo")
     assert (info["normalized_packages"], info["last_run"]["failed_step"]) == ([stuck], "load")
-    failed = told("failed-jobs")
+    failed = command_output("failed-jobs")
     assert (failed["load_id"], failed["table_name"], failed["state"]) == (stuck, "items", "new_jobs")
     assert failed["failed_message"].startswith("retry: terminal\n")
     refused = CliRunner().invoke(app, ["pipeline", "quick", "drop-pending", *where])
     assert (refused.exit_code, pipeline.has_pending_data) == (2, True)
     assert "has started to load: it is aborted" in refused.stderr
-    assert told("drop-pending", "--yes") == {"pipeline_name": "quick", "dropped": [stuck], "kept": []}
+    assert command_output("drop-pending", "--yes") == {
+        "pipeline_name": "quick",
+        "dropped": [stuck],
+        "kept": [],
+    }
 
     assert not pipeline.has_pending_data
     stand_in_the_way(location, other, "0L")
     pipeline.run(ROWS, table_name="items")
     counts = pipeline.dataset().row_counts()
     assert (counts["items"], counts["items__tags"]) == (2, 2)
-    assert told("info")["last_run"]["failed_step"] is None
+    assert command_output("info")["last_run"]["failed_step"] is None
 
 
 def test_the_page_on_failures_loads_what_it_extracts(

@@ -36,7 +36,7 @@ def rows_of(pipeline: penstock.Pipeline, table: str, *columns: str) -> list[tupl
     )
 
 
-def told(pipeline: penstock.Pipeline) -> Any:
+def file_metrics(pipeline: penstock.Pipeline) -> Any:
     """The trace of the last run."""
     assert pipeline.last_trace is not None
     return pipeline.last_trace
@@ -44,7 +44,7 @@ def told(pipeline: penstock.Pipeline) -> Any:
 
 def read_counts(pipeline: penstock.Pipeline) -> dict[str, Any]:
     """Return the metrics of files of each resource in the last extraction."""
-    info = told(pipeline).last_extract_info
+    info = file_metrics(pipeline).last_extract_info
     return {name: result for report in info.packages for name, result in report.metrics.items()}
 
 
@@ -66,7 +66,7 @@ def test_new_files_are_read_once_and_changed_ones_again(
 
     first = run()
     assert rows_of(first, "orders", "id", "name") == [(str(item), "007") for item in range(len(ODD_NAMES))]
-    assert told(run()).last_load_info is None, "there is nothing to load, not even a state"
+    assert file_metrics(run()).last_load_info is None, "there is nothing to load, not even a state"
     assert first.dataset().row_counts()["orders"] == len(ODD_NAMES)
     (raw / "day=0" / "plain.csv").write_text("id,name\n0,changed\n")
     (raw / "day=0" / "new.csv").write_text("id,name\n50,new\n")
@@ -106,7 +106,7 @@ def test_files_with_different_columns_are_loaded_and_bad_lines_quarantined(
     quarantined = rows_of(pipeline, "_dlt_quarantine", "item", "raw", "reason", "table_name")
     assert [row[:2] for row in quarantined] == [(2, "3"), (3, "4,b,c")]
     assert all(row[2].endswith(f"{raw}/a.csv") and row[3] == "orders" for row in quarantined)
-    assert "- orders: 2 quarantined" in str(told(pipeline).last_extract_info)
+    assert "- orders: 2 quarantined" in str(file_metrics(pipeline).last_extract_info)
 
 
 def test_lines_of_json_are_read_by_the_rules_of_rows(

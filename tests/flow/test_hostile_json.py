@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.corpus.loaded_rows import ALL, NAN, NO_JSON, PUT_ASIDE
+from tests.corpus.loaded_rows import ALL, NAN, NO_JSON, QUARANTINED
 from tests.flow.factories import make_pipeline
 
 import penstock
@@ -30,7 +30,7 @@ def rows() -> Iterator[Any]:
     for number, case in enumerate(ALL):
         for index, value in enumerate(case.values):
             yield {"case": number, "nth": index, f"k{number}": value}
-    yield from (row for row, _ in PUT_ASIDE.values())
+    yield from (row for row, _ in QUARANTINED.values())
 
 
 def plain(frame: DataFrame) -> list[dict[str, Any]]:
@@ -99,8 +99,10 @@ def test_every_value_of_hostile_rows_is_loaded(spark: SparkSession, location: st
     assert wrong == []
     assert len(root) == len(ids) == sum(len(case.values) for case in ALL)
     quarantined = dataset["_dlt_quarantine"].spark().collect()
-    assert sorted(row["reason"] for row in quarantined) == sorted(reason for _, reason in PUT_ASIDE.values())
-    assert f"of odd {len(PUT_ASIDE)} could not be written" in str(info)
+    assert sorted(row["reason"] for row in quarantined) == sorted(
+        reason for _, reason in QUARANTINED.values()
+    )
+    assert f"of odd {len(QUARANTINED)} could not be written" in str(info)
 
 
 @pytest.mark.at_length

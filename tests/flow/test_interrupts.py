@@ -33,8 +33,8 @@ def resources(*, stopped: bool = False) -> list[Any]:
             os.kill(os.getpid(), signal.SIGTERM)
         yield ROWS[1:]
 
-    without = penstock.resource(others, name="others").add_map(lambda row: {"id": row["id"]})
-    return [penstock.resource(ROWS, name="items"), without]
+    mapped = penstock.resource(others, name="others").add_map(lambda row: {"id": row["id"]})
+    return [penstock.resource(ROWS, name="items"), mapped]
 
 
 class Stopping(Collector):

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import functions as F
 from tests.flow.factories import make_pipeline
 from tests.oracle.merge_histories import history, short_ones
-from tests.oracle.merge_outcomes import NESTED, ORPHANS, RECORDED, REFUSED, asked, settled
+from tests.oracle.merge_outcomes import NESTED, ORPHANS, RECORDED, REFUSED, dlt_outcomes, without_differences
 from tests.oracle.oracle_client import needs_dlt, vector
 
 import penstock
@@ -38,15 +38,15 @@ def loaded(pipeline: penstock.Pipeline, histories: list[dict[str, Any]]) -> dict
     return content(pipeline, [item["name"] for item in histories])
 
 
-def resource(one: dict[str, Any], number: int) -> Any:
-    load = one["loads"][number]
+def resource(history: dict[str, Any], number: int) -> Any:
+    load = history["loads"][number]
     return penstock.resource(
         load["rows"],
-        name=one["name"],
+        name=history["name"],
         write_disposition=load["write_disposition"],
-        primary_key=one["primary_key"] or None,
-        merge_key=one["merge_key"] or None,
-        columns=one["columns"],
+        primary_key=history["primary_key"] or None,
+        merge_key=history["merge_key"] or None,
+        columns=history["columns"],
     )
 
 
@@ -61,7 +61,7 @@ def content(pipeline: penstock.Pipeline, roots: list[str]) -> dict[str, dict[str
             result[root][table] = []
             row = F.to_json(F.struct("*"), AS_TEXT)
             frames.append(dataset[table].spark().select(F.lit(table).alias("table"), row.alias("row")))
-    for table, row in reduce(lambda one, other: one.union(other), frames).collect():
+    for table, row in reduce(lambda left_frame, right_frame: left_frame.union(right_frame), frames).collect():
         result[table.partition("__")[0]][table].append(json.loads(row))
     return {root: documents(tables, root) for root, tables in result.items()}
 
@@ -104,7 +104,7 @@ def test_many_merge_histories_end_as_with_dlt(
     histories = [history(seed) for seed in seeds]
 
     pipeline = make_pipeline(location, tmp_path, spark, destination=getattr(penstock.destinations, lake))
-    named = compare(histories, loaded(pipeline, histories), asked(seeds))
+    named = compare(histories, loaded(pipeline, histories), dlt_outcomes(seeds))
 
     counted = Counter(trait for item in histories for trait in (item["kind"], *item["traits"]))
     loads = sum(len(item["loads"]) for item in histories)
@@ -120,9 +120,9 @@ def compare(
     named: dict[str, list[str]] = {}
     wrong: dict[str, Any] = {}
     for item in histories:
-        actual, other, names = settled(item, result[item["name"]], expected[item["name"][1:]])
-        if actual != other or result[item["name"]]["orphans"]:
-            wrong[item["name"]] = {"kind": item["kind"], "ours": actual, "theirs": other}
+        actual, outcome, names = without_differences(item, result[item["name"]], expected[item["name"][1:]])
+        if actual != outcome or result[item["name"]]["orphans"]:
+            wrong[item["name"]] = {"kind": item["kind"], "ours": actual, "theirs": outcome}
         if names:
             named[item["name"]] = names
     assert not wrong, json.dumps(wrong, indent=1)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def made(location: str, tmp_path: Path, spark: SparkSession, **options: Any) -> penstock.Pipeline:
+def open_pipeline(location: str, tmp_path: Path, spark: SparkSession, **options: Any) -> penstock.Pipeline:
     return penstock.pipeline(
         "quick",
         pipelines_dir=tmp_path / "pipelines",
@@ -31,7 +31,7 @@ def test_a_change_in_an_imported_schema_file_applies(
     location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     folders = {"import_schema_path": tmp_path / "in", "export_schema_path": tmp_path / "out"}
-    made(location, tmp_path, spark, **folders).run([{"id": 1, "price": 5}], table_name="items")
+    open_pipeline(location, tmp_path, spark, **folders).run([{"id": 1, "price": 5}], table_name="items")
     asked, written = (tmp_path / name / "quick.schema.yaml" for name in ("in", "out"))
     assert "seen-data" not in asked.read_text(encoding="utf-8")
     assert "seen-data" in written.read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def test_a_change_in_an_imported_schema_file_applies(
     after = after.replace("data_type: bigint", "data_type: text", 1)
     asked.write_text(before + items + after, encoding="utf-8")
 
-    pipeline = made(location, tmp_path, spark, **folders)
+    pipeline = open_pipeline(location, tmp_path, spark, **folders)
     changed = [
         name
         for name, column in pipeline.default_schema.tables["items"].columns.items()
@@ -48,7 +48,7 @@ def test_a_change_in_an_imported_schema_file_applies(
 
     assert len(changed) == 1
     pipeline.run([{"id": 2, "price": 6}], table_name="others")
-    assert made(location, tmp_path, spark, **folders).default_schema.tables["items"].has_seen_data
+    assert open_pipeline(location, tmp_path, spark, **folders).default_schema.tables["items"].has_seen_data
 
 
 def test_after_storage_is_dropped_by_hand_the_next_run_starts_from_scratch(
@@ -114,9 +114,9 @@ def test_packages_are_stored_in_the_staging_bucket(
 ) -> None:
     staging = penstock.destinations.filesystem(bucket_url=f"{location}_stage")
 
-    info = made(location, tmp_path, spark, staging=staging).run([{"id": 1}], table_name="items")
+    info = open_pipeline(location, tmp_path, spark, staging=staging).run([{"id": 1}], table_name="items")
 
-    pipeline = made(location, tmp_path, spark, staging=staging)
+    pipeline = open_pipeline(location, tmp_path, spark, staging=staging)
     assert pipeline.list_completed_load_packages() == info.loads_ids
     assert pipeline.dataset()["items"].count() == 1
 

@@ -100,7 +100,7 @@ def test_the_users_spark_job_group_is_restored_after_a_run(
     pipeline, context = make_pipeline(location, tmp_path, spark), spark.sparkContext
 
     pipeline.run([{"id": 1}], table_name="items")
-    without = context.getLocalProperty(GROUP)
+    group_without = context.getLocalProperty(GROUP)
     context.setJobGroup("cell 7", "a cell of a notebook")
     try:
         pipeline.run([{"id": 2}], table_name="items")
@@ -108,6 +108,6 @@ def test_the_users_spark_job_group_is_restored_after_a_run(
     finally:
         context.setLocalProperty(GROUP, None)  # type: ignore[arg-type] # the way to unset it
 
-    assert (without, within) == (None, "cell 7")
+    assert (group_without, within) == (None, "cell 7")
     assert pipeline.last_trace is not None
     assert all((step.spark_jobs or 0) >= 1 for step in pipeline.last_trace.steps if step.step != "extract")

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import SEED
 from tests.flow.iceberg_dataset import open_iceberg_dataset
 from tests.oracle.oracle_client import vector
-from tests.oracle.scenario_outcomes import DIFFERENT, WAITING, comparable, expected, theirs
+from tests.oracle.scenario_outcomes import DIFFERENT, PENDING, comparable, dlt_outcome, expected
 from tests.oracle.scenario_runner import DATASET, NAME, play
 from tests.oracle.scenarios import few, scenarios
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FEW: Final = few(SEED)
 OTHERS: Final = [("delta", name) for name in scenarios() if name not in FEW]
 ICEBERG: Final = [("iceberg", name) for name in scenarios()]
-AS_BEFORE: Final = [name for name, item in DIFFERENT.items() if item.names == (WAITING,)]
+AS_BEFORE: Final = [name for name, item in DIFFERENT.items() if item.names == (PENDING,)]
 
 
 class SparkLake:
@@ -117,4 +117,4 @@ def test_new_data_is_deferred_as_with_dlt_where_the_setting_says_so(
     monkeypatch.setenv("RUN__PENDING", "exit")
     lake = SparkLake("delta", tmp_path, spark, other)
 
-    assert outcome(name, lake) == theirs(name, vector("scenarios.json"))
+    assert outcome(name, lake) == dlt_outcome(name, vector("scenarios.json"))

@@ -225,7 +225,7 @@ def imports(question: dict[str, Any]) -> list[dict[str, Any]]:
         return result
 
 
-class Extracting:
+class ExtractionRecorder:
     """A recorder of the extractions of a snippet and of their results."""
 
     def __init__(self, folder: str) -> None:
@@ -330,9 +330,9 @@ def snippets(question: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
             module = importlib.util.module_from_spec(spec)
             sys.modules[path.stem] = module
             spec.loader.exec_module(module)
-            extracting = Extracting(folder)
-            module.run(extracting)
-            result[path.stem] = extracting.notes
+            recorder = ExtractionRecorder(folder)
+            module.run(recorder)
+            result[path.stem] = recorder.notes
         os.environ.clear()
         os.environ.update(before)
     return result

@@ -82,7 +82,7 @@ class Extract(BaseConfiguration):
     workers: str = None
 
 
-class told:  # noqa: N801 - reads as a word in `with told(...)`
+class with_settings:  # noqa: N801 - reads as a word in `with told(...)`
     """Set the environment and the files during a block."""
 
     def __init__(self, environment: dict[str, str], secrets: str = "", config: str = "") -> None:
@@ -120,9 +120,9 @@ def _table(tree: dict[str, Any], path: tuple[str, ...]) -> str:
     return "\n".join([*lines, *below]) + "\n"
 
 
-def _said(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if isinstance(value, BaseConfiguration):
-        return {name: _said(item) for name, item in dict(value).items()}
+        return {name: _encode(item) for name, item in dict(value).items()}
     if isinstance(value, (date, Decimal, bytes)):
         return f"{'datetime' if isinstance(value, datetime) else 'other'} {value!s}"
     if isinstance(value, float) and math.isnan(value):
@@ -130,9 +130,9 @@ def _said(value: Any) -> Any:
     return value
 
 
-def _tried(function: Any) -> Any:
+def _try(function: Any) -> Any:
     try:
-        return _said(function())
+        return _encode(function())
     except Exception as error:
         return {"error": type(error).__name__}
 
@@ -149,13 +149,13 @@ def _source(section: str, name: str) -> Any:
 seen: list[dict[str, Any]] = []
 
 
-def _asked_source(section: str, name: str) -> dict[str, Any]:
+def _resolve_source(section: str, name: str) -> dict[str, Any]:
     seen.clear()
     _source(section, name)()
     return seen[-1]
 
 
-def _asked_resource(*where: str) -> dict[str, Any]:
+def _resolve_resource(*where: str) -> dict[str, Any]:
     *_, name = where
     seen.clear()
 
@@ -170,7 +170,7 @@ def _asked_resource(*where: str) -> dict[str, Any]:
     return seen[-1]
 
 
-def _asked_destination(name: str) -> dict[str, Any]:
+def _resolve_destination(name: str) -> dict[str, Any]:
     created = getattr(dlt.destinations, name)()
     config = created.spec()._bind_dataset_name("d")
     return dict(created.configuration(config, accept_partial=True))
@@ -179,11 +179,11 @@ def _asked_destination(name: str) -> dict[str, Any]:
 def _asked(order: dict[str, Any]) -> Any:
     where = order["where"]
     if order["kind"] == "source":
-        result: Any = _asked_source(*where)
+        result: Any = _resolve_source(*where)
     elif order["kind"] == "resource":
-        result = _asked_resource(*where)
+        result = _resolve_resource(*where)
     elif order["kind"] == "destination":
-        result = _asked_destination(*where)
+        result = _resolve_destination(*where)
     elif order["kind"] == "section":
         result = {"extract": resolve_configuration(Extract(), sections=("sources", *where))}
     else:
@@ -216,12 +216,12 @@ def _winner(order: dict[str, Any], places: list[list[str]]) -> Any:
     for provider, key, value in places:
         by_provider[provider][key] = value
     also = order["also"]
-    with told(
+    with with_settings(
         {**by_provider["environment"], **also},
         toml(by_provider["secrets.toml"]),
         toml(by_provider["config.toml"]),
     ):
-        return _tried(lambda: _asked(order))
+        return _try(lambda: _asked(order))
 
 
 def nowhere(question: dict[str, Any]) -> list[Any]:
@@ -247,26 +247,26 @@ def coercions(question: dict[str, Any]) -> dict[str, Any]:
 def _as(hint: str, environment: dict[str, str], config: str = "") -> Any:
     space = {"__annotations__": {"v": HINTS[hint]}, "v": None, "__module__": __name__}
     spec = configspec(type("Spec", (BaseConfiguration,), space))
-    with told(environment, config=config):
-        return _tried(lambda: resolve_configuration(spec()).v)
+    with with_settings(environment, config=config):
+        return _try(lambda: resolve_configuration(spec()).v)
 
 
 def guesses(question: dict[str, Any]) -> list[Any]:
     result = []
     for text in question["texts"]:
-        with told({"A__B": text}):
-            result.append(_tried(lambda: dlt.config["a.b"]))
+        with with_settings({"A__B": text}):
+            result.append(_try(lambda: dlt.config["a.b"]))
     return result
 
 
 def urls(question: dict[str, Any]) -> list[Any]:
-    return [_tried(lambda url=url: _url(url)) for url in question["urls"]]
+    return [_try(lambda url=url: _url(url)) for url in question["urls"]]
 
 
 def _url(url: str) -> list[Any]:
     credentials = ConnectionStringCredentials()
     credentials.parse_native_representation(url)
-    return [_said(credentials), str(credentials)]
+    return [_encode(credentials), str(credentials)]
 
 
 def calls(question: dict[str, Any]) -> list[Any]:
@@ -298,14 +298,14 @@ def given(question: dict[str, Any]) -> list[Any]:
         c: Login = dlt.secrets.value,
         oc: Login | None = None,
     ) -> Any:
-        return [_said(item) for item in (x, o, u, c, oc)]
+        return [_encode(item) for item in (x, o, u, c, oc)]
 
     return [_called(g, *call) for call in question["calls"]]
 
 
 def _called(function: Any, _: str, arguments: dict[str, Any], environment: dict[str, str]) -> Any:
-    with told(environment):
-        return _tried(lambda: function(**arguments))
+    with with_settings(environment):
+        return _try(lambda: function(**arguments))
 
 
 ANSWERS = {

@@ -71,9 +71,9 @@ def short_ones(first: int, many: int) -> list[int]:
     return list(islice(seeds, many))
 
 
-def commits(one: dict[str, Any]) -> int:
+def commits(case: dict[str, Any]) -> int:
     """Return the number of commits of a history, if all of its tables get rows each time."""
-    return len(one["loads"]) * sum(TABLES.get(trait, 0) for trait in ("root", *one["traits"]))
+    return len(case["loads"]) * sum(TABLES.get(trait, 0) for trait in ("root", *case["traits"]))
 
 
 class Words:

@@ -26,24 +26,24 @@ DIFFERENCES = (REFUSED, FLAGGED, ORPHANS, NESTED)
 """The intended differences, by their names in the documentation."""
 
 
-def asked(seeds: Iterable[int]) -> dict[str, Any]:
+def dlt_outcomes(seeds: Iterable[int]) -> dict[str, Any]:
     """Return the comparable outcomes of dlt by seed."""
     histories = [history(seed) for seed in seeds]
     answers = ask("merges", bridge=BRIDGE, histories=histories)
     return {item["name"][1:]: _answer(item, answers[item["name"]]) for item in histories}
 
 
-def _answer(one: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+def _answer(case: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     if "error" in answer:
         return {"error": re.findall(r"<class '[\w.]*?(\w+)'>", answer["error"])}
-    return documents(answer["tables"], one["name"])
+    return documents(answer["tables"], case["name"])
 
 
-def settled(
-    one: dict[str, Any], actual: dict[str, Any], expected: dict[str, Any]
+def without_differences(
+    case: dict[str, Any], actual: dict[str, Any], expected: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """Return both outcomes of a history without intended differences, and the names of the differences."""
-    kind, names = one["kind"], []
+    kind, names = case["kind"], []
     if "error" in expected:
         assert kind.startswith(("append", "replace")), expected
         assert expected["error"][0] == "SchemaUpdateTerminalError", expected
@@ -51,32 +51,34 @@ def settled(
     rows, orphans = expected["rows"], expected["orphans"]
     # A replace keeps every row, flagged or not.
     if "upsert" in kind and not kind.endswith("replace"):
-        remaining = [row for row in rows if not _is_flagged(one, row)]
+        remaining = [row for row in rows if not _is_flagged(case, row)]
         names += [FLAGGED] if remaining != rows else []
         rows = remaining
     if kind == "delete-insert>upsert" and orphans:
         names.append(ORPHANS)
         orphans = {}
     own_result = actual["rows"]
-    keys = _flagged_keys(one)
+    keys = _flagged_keys(case)
     if keys and (orphans or rows != own_result):
         # The nested rows of a flagged row exist, and become those of a later row with its key.
         names.append(NESTED)
-        rows, own_result = (_without_lists(one, result, keys) for result in (rows, own_result))
+        rows, own_result = (_without_lists(case, result, keys) for result in (rows, own_result))
         orphans = {}
     return {"rows": own_result, "orphans": actual["orphans"]}, {"rows": rows, "orphans": orphans}, names
 
 
-def _is_flagged(one: dict[str, Any], row: dict[str, Any]) -> bool:
+def _is_flagged(case: dict[str, Any], row: dict[str, Any]) -> bool:
     flag = row.get("deleted")
-    return bool(one["columns"]["deleted"].get("hard_delete")) and flag is not None and flag is not False
+    return bool(case["columns"]["deleted"].get("hard_delete")) and flag is not None and flag is not False
 
 
-def _flagged_keys(one: dict[str, Any]) -> set[Any]:
+def _flagged_keys(case: dict[str, Any]) -> set[Any]:
     """Return the keys of flagged rows with nested rows in insert-only loads."""
-    loads = [load for load in one["loads"] if _strategy(load) == "insert-only"]
+    loads = [load for load in case["loads"] if _strategy(load) == "insert-only"]
     rows = [row for load in loads for row in load["rows"]]
-    return {_key(one, row) for row in rows if _is_flagged(one, row) and (row.get("tags") or row.get("parts"))}
+    return {
+        _key(case, row) for row in rows if _is_flagged(case, row) and (row.get("tags") or row.get("parts"))
+    }
 
 
 def _strategy(load: dict[str, Any]) -> str | None:
@@ -84,14 +86,14 @@ def _strategy(load: dict[str, Any]) -> str | None:
     return disposition.get("strategy") if isinstance(disposition, dict) else None
 
 
-def _without_lists(one: dict[str, Any], rows: list[dict[str, Any]], keys: set[Any]) -> list[dict[str, Any]]:
+def _without_lists(case: dict[str, Any], rows: list[dict[str, Any]], keys: set[Any]) -> list[dict[str, Any]]:
     return [
         {name: value for name, value in row.items() if not isinstance(value, list)}
-        if _key(one, row) in keys
+        if _key(case, row) in keys
         else row
         for row in rows
     ]
 
 
-def _key(one: dict[str, Any], row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in one["primary_key"])
+def _key(case: dict[str, Any], row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in case["primary_key"])

@@ -149,37 +149,37 @@ def settings(values: Iterable[Iterable[str]], also: dict[str, str]) -> Settings:
 
 def winner(order: Order, values: Iterable[Iterable[str]]) -> Any:
     """Return the result with these values set; of credentials the password, which names the place."""
-    result: Any = _found(order, settings(values, order.also))
+    result: Any = _resolve_value(order, settings(values, order.also))
     for part in order.field.split("."):
         result = result.get(part) if isinstance(result, dict) else getattr(result, part, None)
     return result.password if isinstance(result, (Login, ConnectionStringCredentials)) else result
 
 
-def _found(order: Order, output: Settings) -> Any:
+def _resolve_value(order: Order, output: Settings) -> Any:
     where = order.where
     with in_scope(pipeline_name=order.pipeline):
         match order.kind:
             case "source":
-                return _argued(output, ("sources", *where))
+                return _resolve_arguments(output, ("sources", *where))
             case "resource" if len(where) == 2:
-                return _argued(output, ("sources", *where))
+                return _resolve_arguments(output, ("sources", *where))
             case "resource":
                 with in_scope(sections=("sources", *where[:2])):
-                    return _argued(output, resource_sections("sources", "any", where[2]))
+                    return _resolve_arguments(output, resource_sections("sources", "any", where[2]))
             case "section":
-                return {"extract": _resolved(order, Extract, output, ("sources", *where))}
+                return {"extract": _resolve_spec(order, Extract, output, ("sources", *where))}
             case "nested":
-                return _resolved(order, Outer, output, where[1:])
+                return _resolve_spec(order, Outer, output, where[1:])
             case _:
                 spec = Filesystem if where == ("filesystem",) else Postgres
-                return _resolved(order, spec, output, ("destination", *where))
+                return _resolve_spec(order, spec, output, ("destination", *where))
 
 
-def _argued(output: Settings, sections: tuple[str, ...]) -> dict[str, Any]:
+def _resolve_arguments(output: Settings, sections: tuple[str, ...]) -> dict[str, Any]:
     return resolve_arguments(function_spec(source), {}, settings=output, sections=sections)
 
 
-def _resolved(order: Order, spec: type[Any], output: Settings, sections: tuple[str, ...]) -> Any:
+def _resolve_spec(order: Order, spec: type[Any], output: Settings, sections: tuple[str, ...]) -> Any:
     return resolve_configuration(spec, settings=output, sections=sections, pipeline_name=order.pipeline)
 
 
@@ -201,10 +201,10 @@ def _field(hint: str, output: Settings) -> Any:
     return created.v
 
 
-def said(value: Any) -> Any:
+def encode(value: Any) -> Any:
     """Return a value in the format of the bridge."""
     if isinstance(value, BaseConfiguration):
-        return {name: said(item) for name, item in value}
+        return {name: encode(item) for name, item in value}
     if isinstance(value, (date, Decimal, bytes)):
         return f"{'datetime' if isinstance(value, datetime) else 'other'} {value!s}"
     if isinstance(value, float) and math.isnan(value):

@@ -55,7 +55,7 @@ def contracts() -> list[list[str]]:
 
 
 def config() -> dict[str, Any]:
-    return {name: test_config.asked(name) for name in test_config.QUESTIONS}
+    return {name: test_config.dlt_answers(name) for name in test_config.QUESTIONS}
 
 
 def snippets() -> dict[str, Any]:
@@ -69,7 +69,7 @@ def states() -> list[Any]:
 
 
 def merges() -> dict[str, Any]:
-    return merge_outcomes.asked(merge_outcomes.RECORDED)
+    return merge_outcomes.dlt_outcomes(merge_outcomes.RECORDED)
 
 
 def rest() -> Any:
@@ -88,7 +88,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "config.json": config,
     "frames.json": frames,
     "merges.json": merges,
-    "scenarios.json": scenario_outcomes.asked,
+    "scenarios.json": scenario_outcomes.dlt_outcomes,
     "rest.json": rest,
 }
 

@@ -20,7 +20,7 @@ def rest(question: dict[str, Any]) -> dict[str, Any]:
     result = {}
     for name in question["names"]:
         with tempfile.TemporaryDirectory() as folder:
-            result[name] = play(name, rest_api_source, bridge.Extracting(folder), cases)
+            result[name] = play(name, rest_api_source, bridge.ExtractionRecorder(folder), cases)
     return result
 
 

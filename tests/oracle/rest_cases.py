@@ -10,19 +10,21 @@ from tests.restapi import KEY, PASSWORD, TOKEN, USER, Api
 Runs = list[dict[str, Any]]
 
 
-def one(api: Api, *resources: Any, client: Any = None, **more: Any) -> Runs:
+def configuration(api: Api, *resources: Any, client: Any = None, **more: Any) -> Runs:
     return [{"client": {"base_url": api.url, **(client or {})}, "resources": list(resources), **more}]
 
 
 def paged(api: Api, path: str, paginator: Any, **endpoint: Any) -> Runs:
-    return one(api, {"name": "rows", "endpoint": {"path": path, "paginator": paginator, **endpoint}})
+    return configuration(
+        api, {"name": "rows", "endpoint": {"path": path, "paginator": paginator, **endpoint}}
+    )
 
 
 def secured(api: Api, path: str, auth: Any) -> Runs:
-    return one(api, {"name": "rows", "endpoint": f"secure/{path}"}, client={"auth": auth})
+    return configuration(api, {"name": "rows", "endpoint": f"secure/{path}"}, client={"auth": auth})
 
 
-def odd(row: dict[str, Any]) -> bool:
+def is_odd(row: dict[str, Any]) -> bool:
     return bool(row["id"] % 2)
 
 
@@ -62,7 +64,7 @@ CURSOR: dict[str, Any] = {"cursor_path": "updated_at", "initial_value": "2026-01
 def cases(api: Api) -> dict[str, Any]:
     """Return by name the configurations that run one after another in one pipeline."""
     return {
-        "names-alone": lambda: one(api, "single", "header", "link"),
+        "names-alone": lambda: configuration(api, "single", "header", "link"),
         "json-link": lambda: paged(api, "link", {"type": "json_link", "next_url_path": "links.next"}),
         "json-link-relative": lambda: paged(api, "relative", "json_link"),
         "header-link": lambda: paged(api, "header", "header_link"),
@@ -92,8 +94,10 @@ def cases(api: Api) -> dict[str, Any]:
             method="POST",
             json={"query": "x"},
         ),
-        "found-out": lambda: one(api, "pages", "cursor", "relative", {"name": "h", "endpoint": "header"}),
-        "defaults": lambda: one(
+        "found-out": lambda: configuration(
+            api, "pages", "cursor", "relative", {"name": "h", "endpoint": "header"}
+        ),
+        "defaults": lambda: configuration(
             *(api, "single", {"name": "offset", "primary_key": "name", "endpoint": {"params": {"limit": 5}}}),
             resource_defaults={
                 "primary_key": "id",
@@ -120,7 +124,7 @@ def cases(api: Api) -> dict[str, Any]:
                 "client_secret": PASSWORD,
             },
         ),
-        "header-of-the-client": lambda: one(
+        "header-of-the-client": lambda: configuration(
             *(api, {"name": "rows", "endpoint": "secure/basic"}),
             client={
                 "headers": {
@@ -133,7 +137,7 @@ def cases(api: Api) -> dict[str, Any]:
             api, "nested", "single_page", data_selector="payload.batches[*].rows[*].order"
         ),
         "selected-nowhere": lambda: paged(api, "nested", "single_page", data_selector="payload.nothing"),
-        "children": lambda: one(
+        "children": lambda: configuration(
             *(api, USERS),
             {"name": "user", "endpoint": "users/{resources.users.id}"},
             {
@@ -147,7 +151,7 @@ def cases(api: Api) -> dict[str, Any]:
                 },
             },
         ),
-        "children-by-placeholder": lambda: one(
+        "children-by-placeholder": lambda: configuration(
             *(api, USERS),
             {
                 "name": "echo",
@@ -165,7 +169,7 @@ def cases(api: Api) -> dict[str, Any]:
                 },
             },
         ),
-        "grandchildren": lambda: one(
+        "grandchildren": lambda: configuration(
             *(api, USERS),
             {
                 "name": "posts",
@@ -180,11 +184,11 @@ def cases(api: Api) -> dict[str, Any]:
                 "include_from_parent": ["title"],
             },
         ),
-        "an-unselected-parent": lambda: one(
+        "an-unselected-parent": lambda: configuration(
             *(api, {**USERS, "selected": False}),
             {"name": "user", "endpoint": "users/{resources.users.id}"},
         ),
-        "ignored": lambda: one(
+        "ignored": lambda: configuration(
             *(api, USERS),
             {
                 "name": "posts",
@@ -196,7 +200,7 @@ def cases(api: Api) -> dict[str, Any]:
                 },
             },
         ),
-        "ignored-by-content": lambda: one(
+        "ignored-by-content": lambda: configuration(
             api,
             {
                 "name": "n",
@@ -206,7 +210,7 @@ def cases(api: Api) -> dict[str, Any]:
                 },
             },
         ),
-        "acted-upon": lambda: one(
+        "acted-upon": lambda: configuration(
             api,
             {
                 "name": "n",
@@ -217,16 +221,21 @@ def cases(api: Api) -> dict[str, Any]:
                 "endpoint": {"path": "users/98", "response_actions": [raise_on_bad], "data_selector": "$"},
             },
         ),
-        "a-bad-answer": lambda: one(api, {"name": "n", "endpoint": "users/99"}),
-        "steps": lambda: one(
+        "a-bad-answer": lambda: configuration(api, {"name": "n", "endpoint": "users/99"}),
+        "steps": lambda: configuration(
             api,
-            {"name": "header", "processing_steps": [{"filter": odd}, {"map": renamed}, {"yield_map": twice}]},
+            {
+                "name": "header",
+                "processing_steps": [{"filter": is_odd}, {"map": renamed}, {"yield_map": twice}],
+            },
         ),
         "cursor-as-parameter": lambda: (
-            one(api, {"name": "since", "endpoint": {"params": {"since": {"type": "incremental", **CURSOR}}}})
+            configuration(
+                api, {"name": "since", "endpoint": {"params": {"since": {"type": "incremental", **CURSOR}}}}
+            )
             * 2
         ),
-        "cursor-with-both-ends": lambda: one(
+        "cursor-with-both-ends": lambda: configuration(
             api,
             {
                 "name": "since",
@@ -241,7 +250,7 @@ def cases(api: Api) -> dict[str, Any]:
             },
         ),
         "cursor-by-placeholder": lambda: (
-            one(
+            configuration(
                 api,
                 {
                     "name": "since",
@@ -257,7 +266,7 @@ def cases(api: Api) -> dict[str, Any]:
             )
             * 2
         ),
-        "cursor-in-a-body": lambda: one(
+        "cursor-in-a-body": lambda: configuration(
             api,
             {
                 "name": "since",
@@ -268,7 +277,7 @@ def cases(api: Api) -> dict[str, Any]:
                 },
             },
         ),
-        "hints": lambda: one(
+        "hints": lambda: configuration(
             api,
             {
                 "name": "header",
@@ -280,16 +289,20 @@ def cases(api: Api) -> dict[str, Any]:
             },
             resource_defaults={"columns": {"name": {"description": "what it is called"}}},
         ),
-        "a-key-that-is-not-known": lambda: one(api, {"name": "a", "endpoint": {"paginater": "auto"}}),
-        "a-parent-that-is-not-there": lambda: one(api, {"name": "a", "endpoint": "x/{resources.b.id}"}),
-        "a-field-that-is-not-there": lambda: one(
+        "a-key-that-is-not-known": lambda: configuration(
+            api, {"name": "a", "endpoint": {"paginater": "auto"}}
+        ),
+        "a-parent-that-is-not-there": lambda: configuration(
+            api, {"name": "a", "endpoint": "x/{resources.b.id}"}
+        ),
+        "a-field-that-is-not-there": lambda: configuration(
             api, USERS, {"name": "a", "endpoint": "echo/{resources.users.nothing}"}
         ),
-        "two-of-a-name": lambda: one(api, "single", "single"),
-        "two-parents": lambda: one(
+        "two-of-a-name": lambda: configuration(api, "single", "single"),
+        "two-parents": lambda: configuration(
             api, USERS, "single", {"name": "a", "endpoint": "echo/{resources.users.id}/{resources.single.id}"}
         ),
-        "two-cursors": lambda: one(
+        "two-cursors": lambda: configuration(
             api,
             {"name": "a", "endpoint": {"params": {k: {"type": "incremental", **CURSOR} for k in ("b", "c")}}},
         ),

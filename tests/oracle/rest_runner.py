@@ -12,21 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def play(
-    name: str, source: Callable[..., Any], extracting: Any, cases: Callable[[Api], Any]
-) -> dict[str, Any]:
+def play(name: str, source: Callable[..., Any], recorder: Any, cases: Callable[[Api], Any]) -> dict[str, Any]:
     """Return the extracted data and the requests of the server."""
     with Api() as api:
         for config in cases(api)[name]():
             declared: list[Any] = []
-            before = len(extracting.notes)
-            extracting.declaring(
+            before = len(recorder.notes)
+            recorder.declaring(
                 lambda config=config, declared=declared: declared.append(source(config, name="api"))
             )
-            if len(extracting.notes) == before:
-                extracting(declared[0])
+            if len(recorder.notes) == before:
+                recorder(declared[0])
         asked = sorted(([method, *_plain(path), body] for _, method, path, body in api.seen), key=json.dumps)
-        return {"notes": extracting.notes, "asked": asked}
+        return {"notes": recorder.notes, "asked": asked}
 
 
 def _plain(path: str) -> list[Any]:

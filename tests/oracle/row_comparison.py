@@ -44,7 +44,7 @@ Tables = dict[str, list[dict[str, Any]]]
 
 
 @dataclass
-class Compared:
+class BatchComparison:
     """The result of one batch."""
 
     cells: Counter[str] = field(default_factory=Counter)
@@ -70,7 +70,7 @@ def value(coded: Any) -> Any:
             return coded
 
 
-def linked(tables: Tables) -> Tables:
+def with_row_numbers(tables: Tables) -> Tables:
     """Return the rows with the number of a row instead of its id: ids differ between the tools."""
     numbers = {row["_dlt_id"]: number for rows in tables.values() for number, row in enumerate(rows)}
     return {
@@ -82,7 +82,7 @@ def linked(tables: Tables) -> Tables:
     }
 
 
-def theirs(answer: Mapping[str, Any]) -> Tables:
+def decode_answer(answer: Mapping[str, Any]) -> Tables:
     """Return the rows of dlt in the format of `reference_tables`."""
     return {
         name: [
@@ -120,12 +120,16 @@ class Comparison:
         self.met: dict[str, str] = {}
         self.changed: dict[tuple[str, str], str] = {}
 
-    def compare(self, actual: Tables, answer: Mapping[str, Any], decision: Decision) -> Compared:
+    def compare(self, actual: Tables, answer: Mapping[str, Any], decision: Decision) -> BatchComparison:
         """Compare all tables, row by row, and cell by cell."""
         self.met |= {collision.assigned_name: collision.plain_name for collision in decision.collisions}
         met = {*self.met, *self.met.values()}
-        compared = Compared()
-        own, expected, types = linked(actual), linked(theirs(answer)), types_of(answer)
+        compared = BatchComparison()
+        own, expected, types = (
+            with_row_numbers(actual),
+            with_row_numbers(decode_answer(answer)),
+            types_of(answer),
+        )
         for name in sorted({*own, *expected}):
             rows, others = own.get(name, []), expected.get(name, [])
             if any(name == item or name.startswith(f"{item}__") for item in met):
@@ -135,8 +139,8 @@ class Comparison:
             else:
                 columns = decision.schema.tables[name].columns
                 own_types = {column: facts.data_type or "" for column, facts in columns.items()}
-                for row, other in zip(rows, others, strict=True):
-                    self._compare_row(name, row, other, own_types, types[name], compared)
+                for row, second in zip(rows, others, strict=True):
+                    self._compare_row(name, row, second, own_types, types[name], compared)
         return compared
 
     def _compare_row(
@@ -146,7 +150,7 @@ class Comparison:
         others: Mapping[str, Any],
         own_types: Mapping[str, str],
         types: Mapping[str, str],
-        compared: Compared,
+        compared: BatchComparison,
     ) -> None:
         groups: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         for index, row in enumerate((actual, others)):
@@ -154,14 +158,14 @@ class Comparison:
                 base = self._base(key)
                 groups.setdefault(base, ({}, {}))[index][key] = result
         meeting = {self._base(name) for name in self.met.values()}
-        for base, (group, other) in groups.items():
-            why = "equal" if group == other else TWO_KEYS if base in meeting else None
-            why = why or _difference(group, other, own_types, types)
-            if why is None and list(group.values()) == list(other.values()):
+        for base, (group, second) in groups.items():
+            why = "equal" if group == second else TWO_KEYS if base in meeting else None
+            why = why or _difference(group, second, own_types, types)
+            if why is None and list(group.values()) == list(second.values()):
                 # After a value was stored in a variant, variants have other types, and so other names.
                 why = self.changed.get((table, base))
             if why is None:
-                compared.wrong.append((base, group, other))
+                compared.wrong.append((base, group, second))
             else:
                 self.changed |= {(table, base): why} if why != "equal" else {}
                 compared.cells[why] += 1
@@ -184,23 +188,23 @@ def _difference(
         return "not-a-number"
     if len(actual) != 1 or len(others) != 1:
         return None
-    ((key, remaining),), ((other, changed),) = actual.items(), others.items()
-    kind, to = own_types[key], types[other]
-    if (key, kind) == (other, to) or (_is_same(remaining, changed) and _holds(to, changed)):
+    ((key, remaining),), ((second, changed),) = actual.items(), others.items()
+    kind, to = own_types[key], types[second]
+    if (key, kind) == (second, to) or (_is_same(remaining, changed) and _holds(to, changed)):
         return None
     if to == "bool":
         return "number-into-bool" if kind in NUMBERS else None
     return CHANGED.get(to)
 
 
-def _is_same(one: Any, other: Any) -> bool:
+def _is_same(first: Any, second: Any) -> bool:
     """Return whether two values are equal: numbers are compared as numbers, whatever their types."""
-    if isinstance(other, bool):
-        return bool(one == other)
+    if isinstance(second, bool):
+        return bool(first == second)
     try:
-        return Decimal(str(one)) == Decimal(str(other))
+        return Decimal(str(first)) == Decimal(str(second))
     except ArithmeticError:
-        return bool(one == other)
+        return bool(first == second)
 
 
 def _holds(column: str, result: Any) -> bool:

@@ -22,16 +22,26 @@ BRIDGE = Path(__file__).parent / "run_bridge.py"
 ERRORS = {"LoadClientJobTerminalRetry": "LoadClientJobFailed", "ResourceExtractionError": "ResourceFailed"}
 """Errors of dlt that have another name in penstock."""
 
-WAITING = "pending-and-new-data"
-OUTLIVES = "packages-outlive-the-machine"
-DROP = "drop-keeps-packages"
-GONE = "a-dataset-that-is-gone"
-INSIDE = "packages-stand-in-the-dataset"
-FIRST = "first-run-by-the-destination"
-NOTHING = "nothing-in-a-first-run"
-ASIDE = "rows-put-aside"
-ELSEWHERE = "the-state-of-another-dataset"
-DIFFERENCES = (WAITING, OUTLIVES, DROP, GONE, INSIDE, FIRST, NOTHING, ASIDE, ELSEWHERE)
+PENDING = "pending-and-new-data"
+DURABLE_PACKAGES = "packages-outlive-the-machine"
+DROP_PENDING = "drop-keeps-packages"
+DROPPED_DATASET = "a-dataset-that-is-gone"
+PACKAGES_IN_DATASET = "packages-stand-in-the-dataset"
+FIRST_RUN = "first-run-by-the-destination"
+EMPTY_FIRST_RUN = "nothing-in-a-first-run"
+QUARANTINE = "rows-put-aside"
+OTHER_DATASET = "the-state-of-another-dataset"
+DIFFERENCES = (
+    PENDING,
+    DURABLE_PACKAGES,
+    DROP_PENDING,
+    DROPPED_DATASET,
+    PACKAGES_IN_DATASET,
+    FIRST_RUN,
+    EMPTY_FIRST_RUN,
+    QUARANTINE,
+    OTHER_DATASET,
+)
 """The intended differences, by their names in the documentation."""
 
 
@@ -51,25 +61,25 @@ def _note(*, loads: int | None = None, waits: bool = False, first: bool = False)
     return result if loads is None else {"loads": loads, **result}
 
 
-def _waited(word: str, *names: str, steps: Mapping[int, Note] | None = None) -> Difference:
+def _pending_first(word: str, *names: str, steps: Mapping[int, Note] | None = None) -> Difference:
     """Return the difference of a run that loads the pending package and then the new data."""
     return Difference(names=names, steps=steps or {2: _note(loads=2)}, ends_as=f"pending-finished/{word}")
 
 
 _FAILED_AGAIN: Note = {"error": ["load", "SchemaCorruptedException"], **_note(waits=True, first=True)}
 DIFFERENT: dict[str, Difference] = {
-    **{f"pending/{word}": _waited(word, WAITING) for word in ("append", "replace", "upsert", "scd2")},
+    **{f"pending/{word}": _pending_first(word, PENDING) for word in ("append", "replace", "upsert", "scd2")},
     "refresh-pending/append": Difference(
-        names=(WAITING,), steps={2: _note(loads=2)}, ends_as="refresh-finished/append"
+        names=(PENDING,), steps={2: _note(loads=2)}, ends_as="refresh-finished/append"
     ),
-    "spoiled-run/append": Difference(names=(WAITING,), steps={4: _note(loads=2)}, ends_as="spoiled/append"),
-    "pending-fresh/append": _waited("append", WAITING, OUTLIVES, steps={3: _note(loads=2)}),
-    "pending-dropped/append": _waited(
-        "append", WAITING, DROP, FIRST, steps={2: _note(waits=True), 3: _note(loads=2)}
+    "spoiled-run/append": Difference(names=(PENDING,), steps={4: _note(loads=2)}, ends_as="spoiled/append"),
+    "pending-fresh/append": _pending_first("append", PENDING, DURABLE_PACKAGES, steps={3: _note(loads=2)}),
+    "pending-dropped/append": _pending_first(
+        "append", PENDING, DROP_PENDING, FIRST_RUN, steps={2: _note(waits=True), 3: _note(loads=2)}
     ),
-    **{f"dropped/{word}": Difference(names=(FIRST,), steps={1: _note()}) for word in ("append", "scd2")},
+    **{f"dropped/{word}": Difference(names=(FIRST_RUN,), steps={1: _note()}) for word in ("append", "scd2")},
     **{
-        name: Difference(names=(FIRST,), steps={1: _note(first=True)})
+        name: Difference(names=(FIRST_RUN,), steps={1: _note(first=True)})
         for name in (
             "deleted/append",
             "deleted/replace",
@@ -79,25 +89,29 @@ DIFFERENT: dict[str, Difference] = {
         )
     },
     "deleted-pending/append": Difference(
-        names=(GONE, WAITING, FIRST),
+        names=(DROPPED_DATASET, PENDING, FIRST_RUN),
         steps={2: _note(waits=True, first=True), 3: _note(loads=2)},
         ends_as="as-deleted-pending/append",
     ),
-    "deleted-waiting/append": Difference(names=(INSIDE, FIRST), steps={2: _note(first=True)}),
-    "without-key-first/upsert": Difference(names=(GONE,), steps={1: _FAILED_AGAIN}),
+    "deleted-waiting/append": Difference(
+        names=(PACKAGES_IN_DATASET, FIRST_RUN), steps={2: _note(first=True)}
+    ),
+    "without-key-first/upsert": Difference(names=(DROPPED_DATASET,), steps={1: _FAILED_AGAIN}),
     **{
         f"empty-first/{word}": Difference(
-            names=(NOTHING,), steps={0: _note(loads=0, first=True)}, ends_as=f"as-empty-first/{word}"
+            names=(EMPTY_FIRST_RUN,), steps={0: _note(loads=0, first=True)}, ends_as=f"as-empty-first/{word}"
         )
         for word in ("append", "replace")
     },
-    "too-wide/append": Difference(names=(ASIDE,), steps={1: _note(loads=1)}, ends_as="as-too-wide/append"),
-    "keyless/upsert": Difference(names=(ASIDE,), steps={1: _note(loads=1)}, ends_as="as-keyless/upsert"),
-    "cursor-elsewhere/append": Difference(names=(ELSEWHERE,), ends_as="as-cursor-elsewhere/append"),
+    "too-wide/append": Difference(
+        names=(QUARANTINE,), steps={1: _note(loads=1)}, ends_as="as-too-wide/append"
+    ),
+    "keyless/upsert": Difference(names=(QUARANTINE,), steps={1: _note(loads=1)}, ends_as="as-keyless/upsert"),
+    "cursor-elsewhere/append": Difference(names=(OTHER_DATASET,), ends_as="as-cursor-elsewhere/append"),
 }
 
 
-def asked(names: Collection[str] | None = None) -> dict[str, Outcome]:
+def dlt_outcomes(names: Collection[str] | None = None) -> dict[str, Outcome]:
     """Return the outcomes of dlt for the named scenarios, or for all."""
     every = {**scenarios(), **scenarios(WITHOUT_DIFFERENCES)}
     wanted = {name: item for name, item in every.items() if names is None or name in names}
@@ -127,7 +141,7 @@ def _chain(tables: Mapping[str, Any], root: str) -> dict[str, Any]:
     return {name: rows for name, rows in tables.items() if name.partition("__")[0] == root}
 
 
-def theirs(name: str, answers: Mapping[str, Outcome]) -> Outcome:
+def dlt_outcome(name: str, answers: Mapping[str, Outcome]) -> Outcome:
     """Return the outcome of dlt, with penstock's names for its errors."""
     result = answers[name]
     return {**result, "steps": [_renamed(note) for note in result["steps"]]}
@@ -142,7 +156,7 @@ def _renamed(note: Note) -> Note:
 
 def expected(name: str, answers: Mapping[str, Outcome]) -> Outcome:
     """Return the expected outcome of penstock: that of dlt with the named differences."""
-    result = theirs(name, answers)
+    result = dlt_outcome(name, answers)
     difference = DIFFERENT.get(name)
     if difference is None:
         return result

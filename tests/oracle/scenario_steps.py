@@ -10,9 +10,9 @@ Resource = dict[str, Any]
 Rows = list[dict[str, Any]]
 
 STRATEGIES = ("delete-insert", "upsert", "insert-only", "scd2")
-ONE: Rows = [{"id": 1, "price": 5, "tags": ["x", "y"]}, {"id": 2, "price": 6, "tags": ["z"]}]
-TWO: Rows = [{"id": 2, "price": 7, "tags": ["z", "w"]}, {"id": 3, "price": 8}]
-THREE: Rows = [{"id": 4, "price": 9, "tags": ["v"]}]
+FIRST_ROWS: Rows = [{"id": 1, "price": 5, "tags": ["x", "y"]}, {"id": 2, "price": 6, "tags": ["z"]}]
+SECOND_ROWS: Rows = [{"id": 2, "price": 7, "tags": ["z", "w"]}, {"id": 3, "price": 8}]
+THIRD_ROWS: Rows = [{"id": 4, "price": 9, "tags": ["v"]}]
 PLAIN: Rows = [{"id": 1, "price": 5}, {"id": 2, "price": 6}]
 LAST: Rows = [{"id": 3, "price": 8}]
 NEW_COLUMN: Rows = [{"id": 5, "price": 1, "note": "fragile"}, {"id": 6, "price": 2}]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from tests.oracle.scenario_steps import (
     EARLY,
+    FIRST_ROWS,
     INT,
     LAST,
     LATE,
     NEW_COLUMN,
     NEW_TABLE,
-    ONE,
     OTHER_TYPE,
     PLAIN,
+    SECOND_ROWS,
     STRATEGIES,
-    THREE,
-    TWO,
+    THIRD_ROWS,
     WIDE,
     Orders,
     buyers,
@@ -54,7 +54,7 @@ def loads(*rows: Rows, **options: Any) -> Steps:
     return steps
 
 
-def between(*others: Step, first: Rows = ONE, then: Rows = TWO, **options: Any) -> Steps:
+def between(*others: Step, first: Rows = FIRST_ROWS, then: Rows = SECOND_ROWS, **options: Any) -> Steps:
     """Return two runs with other steps between them."""
 
     def steps(word: str) -> list[Step]:
@@ -64,7 +64,7 @@ def between(*others: Step, first: Rows = ONE, then: Rows = TWO, **options: Any) 
     return steps
 
 
-def raising(*, first: Rows = ONE, then: Rows = TWO, at: int = 1, **options: Any) -> Steps:
+def raising(*, first: Rows = FIRST_ROWS, then: Rows = SECOND_ROWS, at: int = 1, **options: Any) -> Steps:
     """Return a second run that raises between its rows, and is repeated."""
 
     def steps(word: str) -> list[Step]:
@@ -76,7 +76,7 @@ def raising(*, first: Rows = ONE, then: Rows = TWO, at: int = 1, **options: Any)
 
 def raising_first(word: str) -> list[Step]:
     orders = Orders(word, counts=True)
-    return [run(orders(ONE, raises_at=1), buyers()), run(orders(ONE))]
+    return [run(orders(FIRST_ROWS, raises_at=1), buyers()), run(orders(FIRST_ROWS))]
 
 
 def pending(*others: Step, **options: Any) -> Steps:
@@ -85,10 +85,10 @@ def pending(*others: Step, **options: Any) -> Steps:
     def steps(word: str) -> list[Step]:
         orders = Orders(word, counts=True)
         return [
-            run(orders(ONE)),
-            step("extract", orders(TWO)),
+            run(orders(FIRST_ROWS)),
+            step("extract", orders(SECOND_ROWS)),
             *others,
-            run(orders(THREE), **options),
+            run(orders(THIRD_ROWS), **options),
         ]
 
     return steps
@@ -96,16 +96,16 @@ def pending(*others: Step, **options: Any) -> Steps:
 
 def stepwise(word: str) -> list[Step]:
     orders = Orders(word, counts=True)
-    first, second = (step("extract", orders(rows)) for rows in (ONE, TWO))
+    first, second = (step("extract", orders(rows)) for rows in (FIRST_ROWS, SECOND_ROWS))
     return [first, step("normalize"), second, step("load"), step("normalize"), step("load")]
 
 
-def refreshed(mode: str, rows: Rows = THREE, **options: Any) -> Steps:
+def refreshed(mode: str, rows: Rows = THIRD_ROWS, **options: Any) -> Steps:
     """Return a refresh of one of two resources."""
 
     def steps(word: str) -> list[Step]:
         orders = Orders(word, counts=bool(rows))
-        return [run(orders(ONE), buyers()), run(orders(rows, **options), refresh=mode)]
+        return [run(orders(FIRST_ROWS), buyers()), run(orders(rows, **options), refresh=mode)]
 
     return steps
 
@@ -119,7 +119,7 @@ def contract(entity: str, mode: str, rows: Rows) -> Steps:
         result = [run(orders(PLAIN)), run(orders(rows, hints))]
         if mode != "freeze":
             return result
-        return [*result, run(orders(THREE, hints)), step("drop_pending"), run(orders(LAST, hints))]
+        return [*result, run(orders(THIRD_ROWS, hints)), step("drop_pending"), run(orders(LAST, hints))]
 
     return steps
 
@@ -153,10 +153,10 @@ def cursor_refreshed(word: str) -> list[Step]:
 def deleted_pending(word: str) -> list[Step]:
     orders = Orders(word)
     return [
-        run(orders(ONE)),
-        step("extract", orders(TWO), apart=True),
+        run(orders(FIRST_ROWS)),
+        step("extract", orders(SECOND_ROWS), apart=True),
         step("delete"),
-        run(orders(THREE)),
+        run(orders(THIRD_ROWS)),
     ]
 
 
@@ -199,10 +199,15 @@ def without_key(*before: Step) -> Steps:
 # The name, the kind, the steps, and for which dispositions.
 Family = tuple[str, str, Steps, tuple[str, ...]]
 FAMILIES: tuple[Family, ...] = (
-    ("again", "plain", loads(ONE, TWO, counts=True), DISPOSITIONS),
-    ("twice", "plain", loads(ONE, ONE), ("append", "upsert", "scd2")),
+    ("again", "plain", loads(FIRST_ROWS, SECOND_ROWS, counts=True), DISPOSITIONS),
+    ("twice", "plain", loads(FIRST_ROWS, FIRST_ROWS), ("append", "upsert", "scd2")),
     ("fresh", "plain", between(step("wipe"), counts=True), ("append", "replace", "upsert", "scd2")),
-    ("synced", "plain", lambda word: [*loads(ONE)(word), step("wipe"), step("sync"), run()], ("append",)),
+    (
+        "synced",
+        "plain",
+        lambda word: [*loads(FIRST_ROWS)(word), step("wipe"), step("sync"), run()],
+        ("append",),
+    ),
     ("dropped", "plain", between(step("drop"), counts=True), ("append", "scd2")),
     ("stepwise", "plain", stepwise, ("append", "delete-insert")),
     ("pending", "pending", pending(), ("append", "replace", "upsert", "scd2")),
@@ -216,7 +221,7 @@ FAMILIES: tuple[Family, ...] = (
     ("refresh-finished", "refresh", pending(run(), refresh="drop_resources"), ("append",)),
     ("raises", "raises", raising(counts=True), ("append", "replace", "delete-insert", "scd2")),
     ("raises-first", "raises", raising_first, ("append", "upsert")),
-    *((f"{mode}-raises", "raises", refreshed(mode, TWO, raises_at=1), ("append",)) for mode in MODES),
+    *((f"{mode}-raises", "raises", refreshed(mode, SECOND_ROWS, raises_at=1), ("append",)) for mode in MODES),
     ("cursor-raises", "raises", raising(first=EARLY, then=LATE, at=3, cursor="at"), ("append",)),
     ("frozen-columns", "contract", contract("columns", "freeze", NEW_COLUMN), ("append", "upsert")),
     ("frozen-types", "contract", contract("data_type", "freeze", OTHER_TYPE), ("append",)),
@@ -225,7 +230,7 @@ FAMILIES: tuple[Family, ...] = (
     ("refused-values", "contract", contract("columns", "discard_value", NEW_COLUMN), ("append",)),
     ("refused-types", "contract", contract("data_type", "discard_value", OTHER_TYPE), ("append",)),
     ("refused-tables", "contract", contract("tables", "discard_row", NEW_TABLE), ("append",)),
-    ("empty", "empty", loads(ONE, []), MOST),
+    ("empty", "empty", loads(FIRST_ROWS, []), MOST),
     ("empty-first", "empty", loads([], PLAIN), ("append", "replace")),
     ("nothing", "empty", lambda _: [run()], ("append",)),
     ("cursor", "cursor", loads(EARLY, LATE, LATE, cursor="at"), ("append", "replace", "delete-insert")),
@@ -250,7 +255,7 @@ FAMILIES: tuple[Family, ...] = (
 WITHOUT_DIFFERENCES: tuple[Family, ...] = (
     ("as-empty-first", "", loads(PLAIN), ("append", "replace")),
     ("as-cursor-elsewhere", "", two_datasets(step("wipe")), ("append",)),
-    ("as-deleted-pending", "", loads(TWO, THREE), ("append",)),
+    ("as-deleted-pending", "", loads(SECOND_ROWS, THIRD_ROWS), ("append",)),
     ("as-too-wide", "", wide(LAST), ("append",)),
     ("as-keyless", "", loads(PLAIN, [{"id": 3}]), ("upsert",)),
 )

@@ -34,17 +34,17 @@ SNIPPETS = {path.stem: path for path in sorted((Path(__file__).parent / "snippet
 NAME = "oracle"
 
 
-def ours(name: str, folder: Path) -> list[dict[str, Any]]:
+def run_snippet(name: str, folder: Path) -> list[dict[str, Any]]:
     """Return the result of a snippet: rows, tables and state of each extraction."""
     before = dict(os.environ)
-    extracting = Extracting(folder)
+    recorder = ExtractionRecorder(folder)
     try:
-        _module(name, folder).run(extracting)
+        _module(name, folder).run(recorder)
     finally:
         sys.modules.pop(name, None)
         os.environ.clear()
         os.environ.update(before)
-    return extracting.notes
+    return recorder.notes
 
 
 def _module(name: str, folder: Path) -> ModuleType:
@@ -61,7 +61,7 @@ def _module(name: str, folder: Path) -> ModuleType:
     return module
 
 
-class Extracting:
+class ExtractionRecorder:
     """A recorder of the extractions of a snippet and of their results."""
 
     def __init__(self, folder: Path) -> None:

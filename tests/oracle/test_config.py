@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 BRIDGE = Path(__file__).parent / "config_bridge.py"
 BY_NAME = {order.name: order for order in ORDERS}
-ASIDE = [(BY_NAME[name], key) for name, keys in NOWHERE.items() for key in keys]
+UNREAD_PLACES = [(BY_NAME[name], key) for name, keys in NOWHERE.items() for key in keys]
 QUESTIONS: dict[str, dict[str, Any]] = {
     "lookups": {"orders": [order.question() for order in ORDERS]},
-    "nowhere": {"orders": [(order.question(), key) for order, key in ASIDE]},
+    "nowhere": {"orders": [(order.question(), key) for order, key in UNREAD_PLACES]},
     "coercions": {"texts": TEXTS, "toml": TOML},
     "guesses": {"texts": GUESSED},
     "urls": {"urls": URLS},
@@ -42,14 +42,14 @@ ERRORS: dict[str, type[Exception]] = {
 }
 
 
-def asked(name: str) -> Any:
+def dlt_answers(name: str) -> Any:
     return ask(name, bridge=BRIDGE, **QUESTIONS[name])
 
 
 def outcome(function: Callable[[], Any]) -> Any:
     """Return the value, or the error that dlt would raise."""
     try:
-        return ours.said(function())
+        return ours.encode(function())
     except tuple(ERRORS.values()) as error:
         return {"error": next(name for name, kind in ERRORS.items() if isinstance(error, kind))}
 
@@ -57,7 +57,7 @@ def outcome(function: Callable[[], Any]) -> Any:
 @needs_dlt
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_dlt_still_answers_as_recorded(name: str) -> None:
-    assert asked(name) == vector("config.json")[name]
+    assert dlt_answers(name) == vector("config.json")[name]
 
 
 def test_settings_are_looked_up_in_the_order_of_dlt() -> None:
@@ -76,7 +76,7 @@ def test_settings_are_looked_up_in_the_order_of_dlt() -> None:
 
 def test_no_place_is_read_that_dlt_does_not_read() -> None:
     expected = vector("config.json")["nowhere"]
-    our = [ours.winner(order, [["environment", key, "wrong"]]) for order, key in ASIDE]
+    our = [ours.winner(order, [["environment", key, "wrong"]]) for order, key in UNREAD_PLACES]
 
     assert "wrong" not in [*expected, *our]
 
@@ -118,7 +118,7 @@ def test_a_value_without_a_type_hint_has_the_type_that_dlt_infers() -> None:
     expected = vector("config.json")["guesses"]
 
     assert_equal_to_dlt(
-        (repr(text), ours.said(infer_value(text)), guess)
+        (repr(text), ours.encode(infer_value(text)), guess)
         for text, guess in zip(GUESSED, expected, strict=True)
     )
 
@@ -127,7 +127,7 @@ def test_a_connection_string_is_parsed_as_in_dlt() -> None:
     def parts(url: str) -> list[Any]:
         credentials = ConnectionStringCredentials()
         credentials.parse_native_representation(url)
-        return [ours.said(credentials), str(credentials)]
+        return [ours.encode(credentials), str(credentials)]
 
     expected = vector("config.json")["urls"]
 
@@ -147,7 +147,7 @@ def test_a_function_gets_the_same_arguments_as_from_dlt(at: int) -> None:
 def test_a_function_gets_the_same_secrets_as_from_dlt(at: int) -> None:
     _, arguments, environment = GIVEN[at]
 
-    result = outcome(lambda: [ours.said(item) for item in called(ours.given, arguments, environment)])
+    result = outcome(lambda: [ours.encode(item) for item in called(ours.given, arguments, environment)])
 
     assert result == vector("config.json")["given"][at]
 

@@ -39,14 +39,14 @@ def roots(rows: list[Any], keys: Any = None) -> list[str]:
     return [str(item) for item in done.column("id").to_pylist()]
 
 
-def theirs(*sets: list[Any], disposition: Any, keys: Any = None) -> list[dict[str, list[Any]]]:
+def dlt_ids(*sets: list[Any], disposition: Any, keys: Any = None) -> list[dict[str, list[Any]]]:
     options = {"name": "t", "write_disposition": disposition, "primary_key": keys}
     return list(ask("ids", cases=[{**options, "rows": [code(row) for row in rows]} for rows in sets]))
 
 
 @needs_dlt
 def test_ids_from_keys_are_equal_to_those_of_dlt() -> None:
-    (result,) = theirs(ROWS, disposition=UPSERT, keys=["id", "Part No", "deep__key"])
+    (result,) = dlt_ids(ROWS, disposition=UPSERT, keys=["id", "Part No", "deep__key"])
 
     assert roots(ROWS, KEYS) == [row["_dlt_id"] for row in result["t"]]
 
@@ -56,7 +56,7 @@ def test_ids_from_whole_rows_are_equal_to_those_of_dlt() -> None:
     rows = [*ROWS, *(row for number in range(120) for batch in rowset(number).batches for row in batch)]
     remaining = [row for row in rows if isinstance(row, dict)]
 
-    result = theirs(*([row] for row in remaining), disposition=HISTORY)
+    result = dlt_ids(*([row] for row in remaining), disposition=HISTORY)
 
     pairs = [
         (row, tables["t"][0]["_dlt_id"]) for row, tables in zip(remaining, result, strict=True) if tables
@@ -67,7 +67,7 @@ def test_ids_from_whole_rows_are_equal_to_those_of_dlt() -> None:
 
 @needs_dlt
 def test_ids_of_nested_rows_are_equal_to_those_of_dlt() -> None:
-    (result,) = theirs(ROWS, disposition=UPSERT, keys=["id"])
+    (result,) = dlt_ids(ROWS, disposition=UPSERT, keys=["id"])
     expected = [(row["_dlt_parent_id"], row["_dlt_id"]) for row in result["t__list__inner"]]
     chains = [
         f"{root}{ID_SEPARATOR}1{ID_SEPARATOR}0{ID_SEPARATOR}2{ID_SEPARATOR}{index}"

@@ -38,9 +38,9 @@ def test_histories_cover_everything_that_is_compared() -> None:
     assert {len(item["loads"]) for item in MANY} == {2, 3, 4, 5, 6}
 
 
-def comes_again(one: dict[str, Any]) -> bool:
+def comes_again(case: dict[str, Any]) -> bool:
     """Return whether a row is in a load, is missing in a later one, and is in one after that."""
-    loads = [{repr(row) for row in load["rows"]} for load in one["loads"]]
+    loads = [{repr(row) for row in load["rows"]} for load in case["loads"]]
     return any(
         row in first and row not in between and row in last
         for first, between, last in combinations(loads, 3)

@@ -12,7 +12,7 @@ from penstock.schema import naming_convention
 ALL = [(convention, length) for convention in CONVENTIONS for length in LENGTHS]
 
 
-def ours(convention: str, length: int) -> list[list[str]]:
+def penstock_names(convention: str, length: int) -> list[list[str]]:
     rules = naming_convention(convention, length)
     return [[rules.normalize_identifier(raw), rules.normalize_path(raw)] for raw in identifiers()]
 
@@ -27,7 +27,9 @@ def test_ten_thousand_names_equal_those_of_dlt(convention: str, length: int) -> 
     raw = identifiers()
     expected = ask("names", convention=convention, max_length=length, raw=raw)
 
-    different = [(r, o, t) for r, o, t in zip(raw, ours(convention, length), expected, strict=True) if o != t]
+    different = [
+        (r, o, t) for r, o, t in zip(raw, penstock_names(convention, length), expected, strict=True) if o != t
+    ]
 
     assert different == []
     assert len(raw) == COUNT
@@ -35,4 +37,4 @@ def test_ten_thousand_names_equal_those_of_dlt(convention: str, length: int) -> 
 
 @pytest.mark.parametrize(("convention", "length"), ALL)
 def test_ten_thousand_names_equal_the_recorded_ones(convention: str, length: int) -> None:
-    assert digest(ours(convention, length)) == vector("names.json")[f"{convention}/{length}"]
+    assert digest(penstock_names(convention, length)) == vector("names.json")[f"{convention}/{length}"]

@@ -10,7 +10,7 @@ import pytest
 from tests.oracle.oracle_client import ask, needs_dlt, vector
 from tests.oracle.rest_cases import cases
 from tests.oracle.rest_runner import play
-from tests.oracle.snippet_runner import Extracting
+from tests.oracle.snippet_runner import ExtractionRecorder
 from tests.restapi import Api
 
 from penstock.sources.rest_api import rest_api_source
@@ -72,7 +72,7 @@ def renamed(name: str, played: dict[str, Any]) -> dict[str, Any]:
 def test_a_configuration_yields_the_rows_and_requests_of_dlt(name: str, tmp_path: Path) -> None:
     expected = vector("rest.json")[name]
 
-    actual = play(name, rest_api_source, Extracting(tmp_path), cases)
+    actual = play(name, rest_api_source, ExtractionRecorder(tmp_path), cases)
 
     assert compared(json.loads(json.dumps(actual))) == compared(renamed(name, expected))
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.conftest import AT_LENGTH
 from tests.oracle.oracle_client import needs_dlt, vector
-from tests.oracle.scenario_outcomes import DIFFERENCES, DIFFERENT, asked, comparable, expected, theirs
+from tests.oracle.scenario_outcomes import (
+    DIFFERENCES,
+    DIFFERENT,
+    comparable,
+    dlt_outcome,
+    dlt_outcomes,
+    expected,
+)
 from tests.oracle.scenarios import (
     DISPOSITIONS,
     SHORT,
@@ -95,7 +102,7 @@ def test_every_extra_scenario_is_the_expected_end_of_another_one() -> None:
 
 def stale_differences(name: str, answers: Mapping[str, Outcome]) -> Iterator[str]:
     """Yield listed differences of a scenario that do not exist."""
-    wanted, recorded = expected(name, answers), theirs(name, answers)
+    wanted, recorded = expected(name, answers), dlt_outcome(name, answers)
     if len(wanted["steps"]) != len(ALL[name]["steps"]):
         yield f"{name}: {len(wanted['steps'])} steps are expected of {len(ALL[name]['steps'])}"
     for number, note in DIFFERENT[name].steps.items():
@@ -121,7 +128,11 @@ def test_all_other_scenarios_are_expected_to_end_as_with_dlt() -> None:
     answers = vector("scenarios.json")
 
     assert_no_offenders(
-        (name for name in ALL if name not in DIFFERENT and expected(name, answers) != theirs(name, answers)),
+        (
+            name
+            for name in ALL
+            if name not in DIFFERENT and expected(name, answers) != dlt_outcome(name, answers)
+        ),
         "expect what dlt does, or list the scenario in DIFFERENT",
     )
 
@@ -146,5 +157,5 @@ def test_dlt_still_plays_scenarios_as_recorded() -> None:
     names = None if AT_LENGTH else few(1)
     recorded = vector("scenarios.json")
 
-    for name, outcome in asked(names).items():
+    for name, outcome in dlt_outcomes(names).items():
         assert outcome == recorded[name], name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from tests.oracle.oracle_client import ask, needs_dlt, vector
-from tests.oracle.snippet_runner import SNIPPETS, ours
+from tests.oracle.snippet_runner import SNIPPETS, run_snippet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +109,7 @@ def renamed(name: str, notes: list[Note]) -> list[Note]:
 def test_a_snippet_yields_the_result_of_dlt(name: str, tmp_path: Path) -> None:
     theirs = vector("snippets.json")[name]
 
-    mine = ours(name, tmp_path)
+    mine = run_snippet(name, tmp_path)
 
     assert compared(name, mine) == compared(name, renamed(name, theirs))
 
@@ -125,7 +125,7 @@ def test_every_difference_is_used_and_explained() -> None:
 def test_every_listed_difference_exists(name: str, number: int, tmp_path: Path) -> None:
     theirs = renamed(name, vector("snippets.json")[name])
 
-    assert ours(name, tmp_path)[number] != theirs[number]
+    assert run_snippet(name, tmp_path)[number] != theirs[number]
 
 
 @needs_dlt

@@ -12,7 +12,7 @@ import pytest
 from tests.corpus.hard_rows import HARD
 from tests.oracle.oracle_client import ask, needs_dlt, vector
 from tests.oracle.reference_rows import reference_tables
-from tests.oracle.row_comparison import Compared, Comparison, linked
+from tests.oracle.row_comparison import BatchComparison, Comparison, with_row_numbers
 from tests.oracle.row_sets import COUNT as ALL_CASES
 from tests.oracle.row_sets import RECORDED, Case, rowset
 from tests.oracle.test_rows import FAILURES, NAMELESS
@@ -87,7 +87,7 @@ def test_row_sets_yield_the_rows_and_values_of_dlt() -> None:
         for case, answer in zip(cases, answers, strict=True):
             for options, compared in outcomes(case, answer):
                 batches[options] += 1
-                if isinstance(compared, Compared):
+                if isinstance(compared, BatchComparison):
                     cells.update(compared.cells)
                 if "WRONG" in options:
                     wrong.append((case.number, getattr(compared, "wrong", compared)))
@@ -111,7 +111,7 @@ def digest(case: Case) -> str:
     for batch in case.batches:
         decision = decide(stored, "t", gather(batch))
         stored = decision.schema
-        result.append(linked(reference_tables(decision, batch)))
+        result.append(with_row_numbers(reference_tables(decision, batch)))
     return sha256(json.dumps(result, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

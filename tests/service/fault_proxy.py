@@ -128,7 +128,7 @@ class Proxy(ThreadingTCPServer):
     def faults(self) -> int:
         return sum(count for (fault, _), count in self.done.items() if fault != "passed")
 
-    def told(self) -> str:
+    def report(self) -> str:
         """Return the counts in one line."""
         kinds: dict[str, list[str]] = {}
         for (fault, method), count in sorted(self.done.items()):

@@ -23,14 +23,14 @@ DRIVERS = [group for group in OPTIONAL_JARS if group in ("mariadb", "mysql")]
 def new_database() -> Iterator[str]:
     """Create a database for the duration of a block."""
     name = f"shop_{uuid.uuid4().hex[:8]}"
-    tell(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+    execute(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
     try:
         yield name
     finally:
-        tell(f"DROP DATABASE {name}")
+        execute(f"DROP DATABASE {name}")
 
 
-def tell(statements: str, database: str = "penstock") -> str:
+def execute(statements: str, database: str = "penstock") -> str:
     """Run statements in a database; return their output, one row a line."""
     place = urlsplit(URL)
     command = ["mariadb", "--no-defaults", "-h", str(place.hostname), "-P", str(place.port)]

@@ -112,9 +112,9 @@ def check_loads(dataset: Dataset, load_ids: list[str]) -> None:
         commit = ledger.find_commit(schema_name="shop", load_id=load_id)
         assert commit is not None
         assert commit.sequence == sequence
-        one = state.packages[load_id]
-        assert (one.status, one.has_data) == ("loaded", False)
-        assert one.jobs == {"items.5c1c2f0d11.reference": ("completed_jobs", 0)}
+        package = state.packages[load_id]
+        assert (package.status, package.has_data) == ("loaded", False)
+        assert package.jobs == {"items.5c1c2f0d11.reference": ("completed_jobs", 0)}
         assert packages.normalized_packages.completed_results(load_id) == {
             "items.5c1c2f0d11.reference": {"rows": 1}
         }

@@ -19,20 +19,20 @@ URL = os.environ.get("PENSTOCK_TEST_POSTGRES", "")
 def new_schema() -> Iterator[str]:
     """Create a schema for the duration of a block."""
     name = f"shop_{uuid.uuid4().hex[:8]}"
-    tell(f"CREATE SCHEMA {name}")
+    execute(f"CREATE SCHEMA {name}")
     try:
         yield name
     finally:
-        tell(f"DROP SCHEMA {name} CASCADE")
+        execute(f"DROP SCHEMA {name} CASCADE")
 
 
-def tell(statement: str) -> None:
+def execute(statement: str) -> None:
     """Run statements, and commit."""
     with psycopg.connect(URL) as connection:
         connection.execute(statement)
 
 
-def ask(query: str) -> list[tuple[object, ...]]:
+def query(query: str) -> list[tuple[object, ...]]:
     """Return the rows of a query."""
     with psycopg.connect(URL) as connection:
         return connection.execute(query).fetchall()

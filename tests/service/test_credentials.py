@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from tests.conftest import AT_LENGTH, EXTENSIONS, class_path
 from tests.service.bucket import keys
-from tests.service.postgres import URL, new_schema, tell
+from tests.service.postgres import URL, execute, new_schema
 
 from penstock.package import FileStorage
 
@@ -106,11 +106,11 @@ def test_no_password_or_key_is_written_or_shown(mode: str, location: str, tmp_pa
     broken = f"postgresql://keeper:wrong-{mode}-word@{server['host']}:{server['port']}/nowhere"
 
     with new_schema() as schema:
-        tell(f"CREATE ROLE keeper LOGIN PASSWORD '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
+        execute(f"CREATE ROLE keeper LOGIN PASSWORD '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
         try:
-            tell(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, name text)")
-            tell(f"INSERT INTO {schema}.orders VALUES (1, 'tea')")
-            tell(f"GRANT ALL ON SCHEMA {schema} TO keeper; GRANT ALL ON {schema}.orders TO keeper")
+            execute(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, name text)")
+            execute(f"INSERT INTO {schema}.orders VALUES (1, 'tea')")
+            execute(f"GRANT ALL ON SCHEMA {schema} TO keeper; GRANT ALL ON {schema}.orders TO keeper")
             process = subprocess.run(
                 [sys.executable, "-c", PROGRAM, schema, str(folder), lake, broken, length],
                 check=False,
@@ -120,7 +120,7 @@ def test_no_password_or_key_is_written_or_shown(mode: str, location: str, tmp_pa
                 timeout=600,
             )
         finally:
-            tell("DROP OWNED BY keeper; DROP ROLE keeper")
+            execute("DROP OWNED BY keeper; DROP ROLE keeper")
 
     shown = process.stdout + process.stderr
     lines = [line for line in shown.decode().splitlines() if not line.startswith("\tat ")]

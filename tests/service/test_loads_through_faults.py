@@ -103,7 +103,7 @@ def batch(number: int) -> list[Any]:
     ]
 
 
-def made(destination: Destination, tmp_path: Path, spark: SparkSession) -> penstock.Pipeline:
+def open_pipeline(destination: Destination, tmp_path: Path, spark: SparkSession) -> penstock.Pipeline:
     return penstock.pipeline(
         "shop",
         pipelines_dir=tmp_path / "pipelines",
@@ -127,7 +127,7 @@ def test_loads_through_faults_lose_and_duplicate_nothing(
         credentials=keys(endpoint_url=proxy.url),
         iceberg=jdbc_catalog(f"s3://{bucket}/{kind}"),
     )
-    made(lake, tmp_path, spark).run(batch(1))
+    open_pipeline(lake, tmp_path, spark).run(batch(1))
     errors: Counter[str] = Counter()
     proxy.done.clear()
     proxy.connections.clear()
@@ -141,7 +141,7 @@ def test_loads_through_faults_lose_and_duplicate_nothing(
     assert os.environ["PENSTOCK_TEST_S3_SECRET"] not in "".join(errors)
     assert proxy.faults or not isinstance(KINDS[kind], dict), "no request was made to fail"
     assert proxy.connections["broke"] or kind not in BREAKING, "no connection broke"
-    pipeline = made(lake, tmp_path, spark)
+    pipeline = open_pipeline(lake, tmp_path, spark)
     last = LOADS + 1
     assert len(pipeline.dataset().load_ids()) == last
     assert pipeline.dataset().row_counts() == {
@@ -153,7 +153,7 @@ def test_loads_through_faults_lose_and_duplicate_nothing(
         "icebergs__tags": 1 + 2 * last,
     }
     with capsys.disabled():
-        print(f"\n{kind}: {LOADS} loads, {seconds:.0f} s; {proxy.told()}")  # noqa: T201 - the figures
+        print(f"\n{kind}: {LOADS} loads, {seconds:.0f} s; {proxy.report()}")  # noqa: T201 - the figures
         for message, times in errors.items():
             print(f"  begun again {times} times: {message}")  # noqa: T201 - the messages are to be looked at
 
@@ -163,7 +163,7 @@ def load(lake: Destination, tmp_path: Path, spark: SparkSession, number: int, er
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            made(lake, tmp_path, spark).run(batch(number))
+            open_pipeline(lake, tmp_path, spark).run(batch(number))
         except (PipelineStepFailed, RetryableError) as error:
             cause = error.exception if isinstance(error, PipelineStepFailed) else error
             errors[f"{type(cause).__name__}: {cause}"] += 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 from sqlglot import exp
-from tests.service.mariadb import DRIVERS, URL, new_database, tell, url
+from tests.service.mariadb import DRIVERS, URL, execute, new_database, url
 from tests.step_failures import step_raises
 
 import penstock
@@ -102,7 +102,7 @@ def address(request: pytest.FixtureRequest, database: str) -> str:
 def test_types_keys_and_references_are_those_of_the_database(
     database: str, address: str, pipeline: penstock.Pipeline
 ) -> None:
-    tell(TYPES, database)
+    execute(TYPES, database)
 
     pipeline.run(sql_database(address, include_views=True, resolve_foreign_keys=True))
 
@@ -124,7 +124,7 @@ def test_types_keys_and_references_are_those_of_the_database(
 def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
     database: str, address: str, spark: SparkSession
 ) -> None:
-    tell(
+    execute(
         "CREATE TABLE things (id bigint PRIMARY KEY, filler text);"
         "INSERT IGNORE INTO things SELECT FLOOR(POW(RAND(7), 6) * 1e12) - 1000, REPEAT('x', 800)"
         " FROM seq_1_to_100000; ANALYZE TABLE things;",
@@ -134,7 +134,7 @@ def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
     (frame,) = [item for item in sql_table(address, "things") if hasattr(item, "rdd")]
     result = [row["count"] for row in frame.groupBy(F.spark_partition_id().alias("part")).count().collect()]
 
-    assert sum(result) == int(tell("SELECT COUNT(*) FROM things", database))
+    assert sum(result) == int(execute("SELECT COUNT(*) FROM things", database))
     assert len(result) == 8
     assert max(result) <= 3 * median(result), result
 
@@ -143,10 +143,10 @@ def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
 def test_an_incremental_reads_each_new_row_once(
     database: str, address: str, pipeline: penstock.Pipeline, cursor: str
 ) -> None:
-    tell("CREATE TABLE orders (id int PRIMARY KEY, at datetime(6), name varchar(9))", database)
+    execute("CREATE TABLE orders (id int PRIMARY KEY, at datetime(6), name varchar(9))", database)
     orders = sql_table(address, "orders", incremental=penstock.sources.incremental(cursor))
     for first in (0, 10, 20):
-        tell(
+        execute(
             "INSERT INTO orders"
             " SELECT n, '2024-03-31 01:59:59.999990' + INTERVAL n MICROSECOND, LPAD(n, 9, '0')"
             f" FROM (SELECT {first} + seq AS n FROM seq_1_to_10) q",
@@ -166,13 +166,13 @@ def test_an_incremental_reads_each_new_row_once(
 def test_an_incremental_on_texts_loses_none_whatever_order_the_database_has(
     database: str, address: str, pipeline: penstock.Pipeline, kind: str
 ) -> None:
-    tell(f"CREATE TABLE names (name {kind})", database)
+    execute(f"CREATE TABLE names (name {kind})", database)
     values = {
         "uuid": ("00000001-0000-1000-8000-000000000002", "00000002-0000-1000-8000-000000000001"),
         "inet6": ("10::", "9::"),
     }.get(kind, ("B\\", "a", "é's"))  # in the order of their bytes, which is not that of the database
     for name in values:
-        tell(f"INSERT INTO names VALUES ({exp.Literal.string(name).sql(dialect='mysql')})", database)
+        execute(f"INSERT INTO names VALUES ({exp.Literal.string(name).sql(dialect='mysql')})", database)
         pipeline.run(sql_table(address, "names", incremental=penstock.sources.incremental("name")))
 
     assert sorted(pipeline.dataset()("SELECT name FROM names").fetchall()) == [(name,) for name in values]
@@ -183,9 +183,9 @@ def test_zero_dates_are_read_where_missing_cursor_values_are_included(
     database: str, address: str, pipeline: penstock.Pipeline, kind: str
 ) -> None:
     cursor = penstock.sources.incremental("day", on_cursor_value_missing="include")
-    tell(f"CREATE TABLE orders (id int PRIMARY KEY, day {kind})", database)
+    execute(f"CREATE TABLE orders (id int PRIMARY KEY, day {kind})", database)
     for number, day in enumerate(("2024-05-01", "0000-00-00"), start=1):
-        tell(f"SET sql_mode = ''; INSERT INTO orders VALUES ({number}, '{day}')", database)
+        execute(f"SET sql_mode = ''; INSERT INTO orders VALUES ({number}, '{day}')", database)
         pipeline.run(sql_table(address, "orders", incremental=cursor))
 
     assert sorted(pipeline.dataset()("SELECT id FROM orders").fetchall()) == [(1,), (2,)]
@@ -194,16 +194,16 @@ def test_zero_dates_are_read_where_missing_cursor_values_are_included(
 def test_a_connection_lost_while_rows_are_read_raises_a_retryable_error(
     database: str, address: str, pipeline: penstock.Pipeline
 ) -> None:
-    tell("CREATE TABLE sleepers (id int PRIMARY KEY, filler text)", database)
-    tell("INSERT INTO sleepers SELECT seq, REPEAT('x', 100) FROM seq_1_to_9999", database)
+    execute("CREATE TABLE sleepers (id int PRIMARY KEY, filler text)", database)
+    execute("INSERT INTO sleepers SELECT seq, REPEAT('x', 100) FROM seq_1_to_9999", database)
     over = threading.Event()
 
     def end() -> None:
         reading = f"INFO LIKE '%SLEEP(0.05)%' AND DB = '{database}'"
         while not over.wait(0.05):
-            for number in tell(f"SELECT ID FROM information_schema.PROCESSLIST WHERE {reading}").split():
+            for number in execute(f"SELECT ID FROM information_schema.PROCESSLIST WHERE {reading}").split():
                 with suppress(AssertionError):  # the query may have ended
-                    tell(f"KILL {number}")
+                    execute(f"KILL {number}")
 
     slow = "SELECT id, SLEEP(0.05) AS slept, filler FROM sleepers"
     with ThreadPoolExecutor(1) as threads, step_raises(DatabaseNotReachable) as failed:

@@ -123,10 +123,10 @@ def test_a_process_killed_at_any_request_leaves_packages_that_the_next_one_can_r
 def test_of_several_processes_in_s3_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
     processes: int,
 ) -> None:
-    told = contend("s3", processes, ROUNDS)
+    report = contend("s3", processes, ROUNDS)
 
-    check_lease(told, ROUNDS)
-    check_slots(told, ROUNDS)
+    check_lease(report, ROUNDS)
+    check_slots(report, ROUNDS)
 
 
 def test_a_lease_in_s3_is_taken_over_when_its_holder_is_killed_or_stalls(root: str) -> None:

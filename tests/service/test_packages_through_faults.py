@@ -234,7 +234,7 @@ def test_package_loads_through_faults_lose_and_duplicate_nothing(
     check_loads(Dataset(root, options()), load_ids)
     with capsys.disabled():
         errors = [dict(dataset.errors) for dataset in datasets]
-        print(f"\n{PACKAGES} lives, {rivals} at once: {proxy.told()}; runs begun again: {errors}")  # noqa: T201
+        print(f"\n{PACKAGES} packages, {rivals} processes: {proxy.report()}; runs restarted: {errors}")  # noqa: T201
 
 
 def live(dataset: Dataset, load_ids: list[str]) -> bool:
@@ -260,8 +260,8 @@ def test_package_loads_through_a_bad_network_lose_and_duplicate_nothing(
     monkeypatch.setattr("penstock.package.object_files.PUT_TIMEOUT", 2.0)
     # One connection for each request, so that a share of the connections is a share of the requests.
     settings = {**IMPATIENT["config_kwargs"], "connector_args": {"keepalive_timeout": 0}}
-    lives = max(1, PACKAGES // 3)
-    load_ids = [f"17.{number:04d}" for number in range(lives)]
+    packages = max(1, PACKAGES // 3)
+    load_ids = [f"17.{number:04d}" for number in range(packages)]
 
     with toxic(*TOXICS[kind]) as endpoint:
         dataset = Dataset(root, options(endpoint, config_kwargs=settings))
@@ -271,7 +271,7 @@ def test_package_loads_through_a_bad_network_lose_and_duplicate_nothing(
     check_loads(Dataset(root, options()), load_ids)
     with capsys.disabled():
         seconds = time.monotonic() - began
-        print(f"\n{kind}: {lives} lives, {seconds:.1f} s; runs begun again: {dict(dataset.errors)}")  # noqa: T201
+        print(f"\n{kind}: {packages} packages, {seconds:.1f} s; runs restarted: {dict(dataset.errors)}")  # noqa: T201
 
 
 # --- the model of packages, and processes that compete
@@ -332,7 +332,7 @@ def test_packages_match_the_model_whichever_requests_fail(
 
     assert tally["errors"] >= 1
     with capsys.disabled():
-        print(f"\n{told('through faults', tally)}; {proxy.told()}")  # noqa: T201
+        print(f"\n{told('through faults', tally)}; {proxy.report()}")  # noqa: T201
 
 
 def test_of_several_processes_behind_faults_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
@@ -341,12 +341,12 @@ def test_of_several_processes_behind_faults_one_holds_the_lease_one_seals_a_numb
     monkeypatch.setenv("PENSTOCK_TEST_S3_ENDPOINT", proxy.url)
     proxy.plan = seeded(SEED, {"412 done": 0.2, "cut": 0.03, "lost": 0.1, "torn": 0.05})
 
-    told = contend("s3", 3, ROUNDS)
+    report = contend("s3", 3, ROUNDS)
 
-    check_lease(told, ROUNDS)
-    check_slots(told, ROUNDS)
+    check_lease(report, ROUNDS)
+    check_slots(report, ROUNDS)
     with capsys.disabled():
-        print(f"\n3 processes, {ROUNDS} rounds: {proxy.told()}")  # noqa: T201
+        print(f"\n3 processes, {ROUNDS} rounds: {proxy.report()}")  # noqa: T201
 
 
 def test_of_several_processes_in_a_bad_network_one_holds_the_lease_one_seals_a_number_and_one_decides_it(
@@ -356,10 +356,10 @@ def test_of_several_processes_in_a_bad_network_one_holds_the_lease_one_seals_a_n
         Toxic("limit_data", {"bytes": 8_000}), Toxic("latency", {"latency": 3, "jitter": 3})
     ) as endpoint:
         monkeypatch.setenv("PENSTOCK_TEST_S3_ENDPOINT", endpoint)
-        told = contend("s3", 3, ROUNDS)
+        report = contend("s3", 3, ROUNDS)
 
-    check_lease(told, ROUNDS)
-    check_slots(told, ROUNDS)
+    check_lease(report, ROUNDS)
+    check_slots(report, ROUNDS)
 
 
 # --- the lease

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from pyspark.sql import functions as F
-from tests.service.postgres import URL, ask, new_schema, tell
+from tests.service.postgres import URL, execute, new_schema, query
 from tests.step_failures import step_raises
 
 import penstock
@@ -83,7 +83,7 @@ def schema() -> Iterator[str]:
 def test_types_keys_and_references_are_those_of_the_database(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
-    tell(TYPES.format(schema=schema))
+    execute(TYPES.format(schema=schema))
 
     pipeline.run(
         sql_database(
@@ -126,7 +126,7 @@ def test_types_keys_and_references_are_those_of_the_database(
 
 
 def test_included_and_excluded_columns_and_queries(schema: str, pipeline: penstock.Pipeline) -> None:
-    tell(TYPES.format(schema=schema))
+    execute(TYPES.format(schema=schema))
 
     pipeline.run(
         [
@@ -158,8 +158,8 @@ def test_included_and_excluded_columns_and_queries(schema: str, pipeline: pensto
 
 def fill(schema: str, table: str, keys: str, *, kind: str = "bigint", width: int = 400) -> None:
     """Create a table with a row for each key of a query, large enough for several ranges."""
-    tell(f"CREATE TABLE {schema}.{table} (id {kind} PRIMARY KEY, filler text)")
-    tell(f"INSERT INTO {schema}.{table} SELECT DISTINCT k, repeat('x', {width}) FROM ({keys}) q (k)")
+    execute(f"CREATE TABLE {schema}.{table} (id {kind} PRIMARY KEY, filler text)")
+    execute(f"INSERT INTO {schema}.{table} SELECT DISTINCT k, repeat('x', {width}) FROM ({keys}) q (k)")
 
 
 def ranges(schema: str, table: str, spark: SparkSession, **options: Any) -> list[int]:
@@ -193,15 +193,15 @@ def test_ranges_of_a_skewed_key_hold_about_the_same_number_of_rows(
 
     result = ranges(schema, "things", spark)
 
-    assert [(sum(result),)] == ask(f"SELECT count(*) FROM {schema}.things")
+    assert [(sum(result),)] == query(f"SELECT count(*) FROM {schema}.things")
     assert len(result) == 8
     assert max(result) <= 3 * median(result), result
 
 
 def test_rows_without_a_key_are_read_as_a_separate_range(schema: str, spark: SparkSession) -> None:
-    tell(f"CREATE TABLE {schema}.things (id int, filler text)")
+    execute(f"CREATE TABLE {schema}.things (id int, filler text)")
     rows = "SELECT nullif(g % 1000, 7), repeat('x', 400) FROM generate_series(1, 50000) g"
-    tell(f"INSERT INTO {schema}.things {rows}")
+    execute(f"INSERT INTO {schema}.things {rows}")
 
     result = ranges(schema, "things", spark, partition_column="id", partitions=3)
 
@@ -213,10 +213,10 @@ def test_rows_without_a_key_are_read_as_a_separate_range(schema: str, spark: Spa
 def test_an_incremental_on_texts_loses_none_whatever_their_collation(
     schema: str, pipeline: penstock.Pipeline, collation: str
 ) -> None:
-    tell(f'CREATE TABLE {schema}.names (name text COLLATE "{collation}")')
+    execute(f'CREATE TABLE {schema}.names (name text COLLATE "{collation}")')
     for names in (("B",), ("C", "a"), ("b", "Z")):
         for name in names:
-            tell(f"INSERT INTO {schema}.names VALUES ('{name}')")
+            execute(f"INSERT INTO {schema}.names VALUES ('{name}')")
         pipeline.run(sql_table(URL, "names", schema=schema, incremental=penstock.sources.incremental("name")))
 
     # Z is less than a in the order of bytes: it was committed too late.
@@ -227,13 +227,13 @@ def test_an_incremental_on_texts_loses_none_whatever_their_collation(
 def test_the_newest_row_may_change_and_tables_get_columns_between_runs(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
-    tell(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, state text)")
-    tell(f"INSERT INTO {schema}.orders VALUES (1, 'new'), (2, 'new')")
+    execute(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, state text)")
+    execute(f"INSERT INTO {schema}.orders VALUES (1, 'new'), (2, 'new')")
     orders = sql_table(URL, "orders", schema=schema, incremental=penstock.sources.incremental("id"))
     pipeline.run(orders)
-    tell(f"UPDATE {schema}.orders SET state = 'paid' WHERE id = 2")
-    tell(f"ALTER TABLE {schema}.orders ADD COLUMN paid_by text")
-    tell(f"INSERT INTO {schema}.orders VALUES (3, 'paid', 'ada')")
+    execute(f"UPDATE {schema}.orders SET state = 'paid' WHERE id = 2")
+    execute(f"ALTER TABLE {schema}.orders ADD COLUMN paid_by text")
+    execute(f"INSERT INTO {schema}.orders VALUES (3, 'paid', 'ada')")
 
     pipeline.run(orders)
 
@@ -243,12 +243,12 @@ def test_the_newest_row_may_change_and_tables_get_columns_between_runs(
 
 @pytest.mark.at_length
 def test_a_key_renamed_by_a_step_does_not_identify_rows(schema: str, pipeline: penstock.Pipeline) -> None:
-    tell(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, at int)")
-    tell(f"INSERT INTO {schema}.orders VALUES (1, 1), (2, 2)")
+    execute(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY, at int)")
+    execute(f"INSERT INTO {schema}.orders VALUES (1, 1), (2, 2)")
     orders = sql_table(URL, "orders", schema=schema, incremental=penstock.sources.incremental("at"))
     orders.add_map(lambda frame: frame.withColumnRenamed("id", "order_id"))
     pipeline.run(orders)
-    tell(f"INSERT INTO {schema}.orders VALUES (3, 2)")
+    execute(f"INSERT INTO {schema}.orders VALUES (3, 2)")
 
     pipeline.run(orders)
 
@@ -259,8 +259,10 @@ def loaded_while_written(
     schema: str, pipeline: penstock.Pipeline, runs: int, **options: Any
 ) -> dict[str, list[tuple[int]]]:
     """Return the loaded ids by cursor after several runs beside four writers, and the written ids."""
-    tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY, writer int, at timestamptz DEFAULT now())")
-    tell(f"CREATE INDEX ON {schema}.events (at)")
+    execute(
+        f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY, writer int, at timestamptz DEFAULT now())"
+    )
+    execute(f"CREATE INDEX ON {schema}.events (at)")
     over = threading.Event()
 
     def write(number: int) -> None:
@@ -294,7 +296,7 @@ def loaded_while_written(
     result = {
         name: sorted(pipeline.dataset()(f"SELECT id FROM by_{name}").fetchall()) for name in ("id", "at")
     }
-    return {**result, "written": sorted(ask(f"SELECT id FROM {schema}.events"))}
+    return {**result, "written": sorted(query(f"SELECT id FROM {schema}.events"))}
 
 
 @pytest.mark.parametrize("runs", [2, pytest.param(20, marks=pytest.mark.at_length)])
@@ -318,11 +320,11 @@ def test_without_the_snapshot_wait_rows_committed_late_are_lost(
 def test_a_transaction_that_does_not_end_fails_an_incremental(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
-    tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY)")
-    tell(f"INSERT INTO {schema}.events DEFAULT VALUES")
+    execute(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY)")
+    execute(f"INSERT INTO {schema}.events DEFAULT VALUES")
     with psycopg.connect(URL) as connection:
         connection.execute(f"INSERT INTO {schema}.events DEFAULT VALUES")
-        tell(f"INSERT INTO {schema}.events DEFAULT VALUES")
+        execute(f"INSERT INTO {schema}.events DEFAULT VALUES")
         cursor = penstock.sources.incremental("id")
 
         with pytest.raises(PipelineStepFailed) as failed:
@@ -362,7 +364,7 @@ def test_an_error_while_rows_are_read_has_the_message_of_the_database(
     def terminate() -> None:
         while not over.wait(0.05):
             reading = f"query LIKE '%pg_sleep%{schema}%' AND state = 'active' AND pid <> pg_backend_pid()"
-            ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {reading}")
+            query(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {reading}")
 
     with step_raises(DatabaseQueryFailed) as failed:
         pipeline.run(sql_table(URL, "numbers", query=broken))
@@ -384,8 +386,8 @@ def test_an_error_while_rows_are_read_has_the_message_of_the_database(
 def test_many_tables_share_the_connections(schema: str, pipeline: penstock.Pipeline) -> None:
     names = [f"t{number}" for number in range(8)]
     for name in names:
-        tell(f"CREATE TABLE {schema}.{name} (id int PRIMARY KEY, filler text)")
-        tell(f"INSERT INTO {schema}.{name} SELECT g, repeat('x', 1800) FROM generate_series(1, 12000) g")
+        execute(f"CREATE TABLE {schema}.{name} (id int PRIMARY KEY, filler text)")
+        execute(f"INSERT INTO {schema}.{name} SELECT g, repeat('x', 1800) FROM generate_series(1, 12000) g")
     output = f"{URL}?ApplicationName={schema}"
     seen: list[int] = []
     over = threading.Event()

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import class_path
-from tests.service.postgres import URL, new_schema, tell
+from tests.service.postgres import URL, execute, new_schema
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql-databases.md"
 LINES = 10
-SAID = "postgresql://reader@localhost:5432/shop"
+PLACEHOLDER_URL = "postgresql://reader@localhost:5432/shop"
 
 
 def example() -> str:
     code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert code is not None
-    assert SAID in code[1]
+    assert PLACEHOLDER_URL in code[1]
     return code[1]
 
 
@@ -32,10 +32,12 @@ def test_the_example_is_short_and_names_nothing_of_the_tests() -> None:
 @pytest.mark.at_length
 def test_the_example_loads_tables(tmp_path: Path) -> None:
     with new_schema() as schema:
-        tell(f"CREATE TABLE {schema}.orders (id int PRIMARY KEY); CREATE TABLE {schema}.customers (id int)")
-        tell(f"INSERT INTO {schema}.orders VALUES (1), (2), (3)")
+        execute(
+            f"CREATE TABLE {schema}.orders (id int PRIMARY KEY); CREATE TABLE {schema}.customers (id int)"
+        )
+        execute(f"INSERT INTO {schema}.orders VALUES (1), (2), (3)")
         done = subprocess.run(
-            [sys.executable, "-c", example().replace(SAID, URL)],
+            [sys.executable, "-c", example().replace(PLACEHOLDER_URL, URL)],
             capture_output=True,
             text=True,
             check=False,

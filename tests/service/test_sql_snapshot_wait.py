@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from psycopg.rows import dict_row
-from tests.service.postgres import URL, new_schema, tell
+from tests.service.postgres import URL, execute, new_schema
 
 from penstock.sources.sql_database.dialects import APPLICATION_NAME, DIALECTS
 from penstock.sources.sql_database.queries import CursorWindow, RowQuery
@@ -52,7 +52,7 @@ def own_name(connection: psycopg.Connection[Any]) -> str:
 
 @pytest.fixture
 def rows(schema: str) -> RowQuery:
-    tell(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY)")
+    execute(f"CREATE TABLE {schema}.events (id bigserial PRIMARY KEY)")
     return RowQuery(dialect=POSTGRES, schema=schema, table="events", postgres_types=(("id", "bigint"),))
 
 
@@ -102,9 +102,9 @@ def test_maintenance_does_not_write_rows(schema: str, rows: RowQuery) -> None:
 def test_the_furthest_value_is_that_of_spark(
     schema: str, kind: str, existing: str | None, values: tuple[str, ...], reached: int
 ) -> None:
-    tell(f"CREATE TABLE {schema}.things (c {kind})")
+    execute(f"CREATE TABLE {schema}.things (c {kind})")
     for value in (*(f"'{item}'" for item in values), "NULL"):
-        tell(f"INSERT INTO {schema}.things VALUES ({value})")
+        execute(f"INSERT INTO {schema}.things VALUES ({value})")
     rows = RowQuery(dialect=POSTGRES, schema=schema, table="things")
     rows = (
         replace(rows, postgres_types=(("c", existing),))
@@ -121,8 +121,8 @@ def test_the_furthest_value_is_that_of_spark(
 
 
 def test_a_query_continues_from_a_timestamp_in_utc(schema: str) -> None:
-    tell(f"CREATE TABLE {schema}.events (at timestamptz, local timestamp)")
-    tell(f"INSERT INTO {schema}.events VALUES ('2024-01-01 05:00+00', '2024-01-01 05:00')")
+    execute(f"CREATE TABLE {schema}.events (at timestamptz, local timestamp)")
+    execute(f"INSERT INTO {schema}.events VALUES ('2024-01-01 05:00+00', '2024-01-01 05:00')")
     rows = RowQuery(dialect=POSTGRES, query=f"SELECT * FROM {schema}.events; -- all of them")
 
     for column in ("at", "local"):
@@ -133,8 +133,8 @@ def test_a_query_continues_from_a_timestamp_in_utc(schema: str) -> None:
 
 
 def test_a_column_counts_as_a_key_if_it_is_unique_by_itself(schema: str) -> None:
-    tell(f"CREATE TABLE {schema}.events (at timestamptz, code text UNIQUE, a int, b int, UNIQUE (a, b))")
-    tell(f"CREATE INDEX ON {schema}.events (at)")
+    execute(f"CREATE TABLE {schema}.events (at timestamptz, code text UNIQUE, a int, b int, UNIQUE (a, b))")
+    execute(f"CREATE INDEX ON {schema}.events (at)")
 
     result = asked(keys_query(POSTGRES, schema, None))
 

@@ -40,7 +40,7 @@ TEXTS = (
     "2024-01-02T03:04:05+24:00", "0000-01-01T00:00:00Z", "0001-01-01", "2024-01-02T03:04:60Z", "T0304+05",
     "0x" + "f" * 31, "0x" + "f" * 32, "0x0", '{"a": 1e400}', '{"a": 1e100}', "0.0000000001",
 )  # fmt: skip
-WHOLE = (
+INTEGERS = (
     0,
     1,
     2,
@@ -129,7 +129,7 @@ def stored_in(value: Any) -> list[StorageForm]:
 def test_every_value_is_converted_in_sql_as_in_python(spark: SparkSession, stored: StorageForm) -> None:
     values = [
         item
-        for item in (*TEXTS, *WHOLE, *FRACTIONS, *OTHERS)
+        for item in (*TEXTS, *INTEGERS, *FRACTIONS, *OTHERS)
         if stored in stored_in(orjson.loads(encode({"v": item}))["v"])
     ]
     sql_type = {"bool": "BOOLEAN", "bigint": "BIGINT", "double": "DOUBLE", "mixed": "VARIANT"}.get(

@@ -13,7 +13,7 @@ import orjson
 import pytest
 from tests.conftest import AT_LENGTH, SEED
 from tests.corpus.hard_rows import HARD
-from tests.corpus.hostile_rows import ALL, Kept
+from tests.corpus.hostile_rows import ALL, ExtractedRow
 from tests.oracle.reference_rows import comparable_sql, from_sql, reference_tables
 from tests.oracle.row_sets import rowset
 
@@ -133,7 +133,10 @@ def compare(quick: SparkSession, batches: Iterable[Batch]) -> None:
         all_frames += frames(quick, label, decision, texts, learned)
     result: dict[tuple[str, str], list[Any]] = {}
     for begin in range(0, len(all_frames), TOGETHER):
-        together = reduce(lambda one, other: one.unionAll(other), all_frames[begin : begin + TOGETHER])
+        together = reduce(
+            lambda left_frame, right_frame: left_frame.unionAll(right_frame),
+            all_frames[begin : begin + TOGETHER],
+        )
         for row in together.collect():
             result.setdefault((row["label"], row["name"]), []).append(row["shown"])
     odd = {key: rows for key, rows in result.items() if key[1] == "odd"}
@@ -144,7 +147,9 @@ def compare(quick: SparkSession, batches: Iterable[Batch]) -> None:
     }
     wrong = {key: (compared.get(key), rows) for key, rows in expected.items() if compared.get(key) != rows}
     assert not odd, "\n".join(f"{key} odd: {rows}" for key, rows in odd.items())
-    assert not wrong, "\n".join(f"{key}\n  {item}\n  {other}" for key, (item, other) in wrong.items())
+    assert not wrong, "\n".join(
+        f"{key}\n  {item}\n  {right_frame}" for key, (item, right_frame) in wrong.items()
+    )
     unexpected = {key: rows for key, rows in compared.items() if key not in expected}
     assert not unexpected, "\n".join(f"{key} unexpected: {rows}" for key, rows in unexpected.items())
 
@@ -169,7 +174,7 @@ def test_row_sets_are_converted_like_the_reference(quick: SparkSession, start: i
 
 def test_hostile_rows_are_converted_like_the_reference(quick: SparkSession) -> None:
     stored = Schema("shop").stored
-    remaining = [item for item in ALL if isinstance(item, Kept) and item.name not in LARGE]
+    remaining = [item for item in ALL if isinstance(item, ExtractedRow) and item.name not in LARGE]
     plain = [item.row if isinstance(item.row, dict) else item.value for item in remaining]
     alone = [(item.name, stored, [row]) for item, row in zip(remaining, plain, strict=True)]
     if not AT_LENGTH:
@@ -250,7 +255,7 @@ def test_rows_unlike_earlier_ones_are_found(quick: SparkSession, start: int) -> 
         found_frames.append(
             nested.where("raw IS NOT NULL").selectExpr(f"'{number}' AS label", "raw.text AS text")
         )
-    together = reduce(lambda one, other: one.unionAll(other), found_frames)
+    together = reduce(lambda left_frame, right_frame: left_frame.unionAll(right_frame), found_frames)
     result = {(row["label"], row["text"]) for row in together.collect()}
 
     assert expected - result == set(), "a surprise that is not found is a value that is lost"

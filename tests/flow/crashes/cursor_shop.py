@@ -74,20 +74,24 @@ def sources(batches: int, at_row: Callable[[str], None] = lambda _: None) -> lis
                 at_row(f"row {row['moment']} of {name}")
                 yield row
 
-    def whole(name: str) -> Iterator[dict[str, Any]]:
+    def all_rows(name: str) -> Iterator[dict[str, Any]]:
         for row in rows(name, batches - 1):
             at_row(f"row {row['sku']} of {name}")
             yield row
 
-    def following(name: str) -> Any:
+    def with_cursor(name: str) -> Any:
         def generate(cursor: Any = penstock.sources.incremental("moment")) -> Iterator[dict[str, Any]]:
             yield from since(name, cursor)
 
         return penstock.resource(generate, name=name, **_WAYS[name])()
 
     return [
-        *(following(name) for name in _SINCE),
-        *(penstock.resource(whole, name=name, **_WAYS[name])(name) for name in ROOTS if name not in _SINCE),
+        *(with_cursor(name) for name in _SINCE),
+        *(
+            penstock.resource(all_rows, name=name, **_WAYS[name])(name)
+            for name in ROOTS
+            if name not in _SINCE
+        ),
     ]
 
 

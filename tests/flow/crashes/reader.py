@@ -23,7 +23,7 @@ class Reader:
     root: Path
     spark: SparkSession
     lake: Lake
-    whole: list[Any]
+    contents: list[Any]
     """The content of the tables after each load."""
     reads: int = 0
     mixed: list[str] = field(default_factory=list)
@@ -60,5 +60,5 @@ class Reader:
         except Exception as error:  # a reader must get no error
             self.mixed.append(f"a reader got {type(error).__name__}: {error}")
             return
-        if result != self.whole[len(loaded) - 1]:
+        if result != self.contents[len(loaded) - 1]:
             self.mixed.append(f"after {len(loaded)} loads a reader saw {result}")

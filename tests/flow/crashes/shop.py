@@ -149,7 +149,9 @@ def rows_of(frames: Mapping[str, DataFrame]) -> Content:
     result: Content = {table: [] for table in sorted(frames)}
     row = F.to_json(F.struct("*"), {"timestampFormat": _MOMENTS})
     parts = [frame.select(F.lit(table).alias("table"), row.alias("row")) for table, frame in frames.items()]
-    for table, text in sorted(reduce(lambda one, other: one.union(other), parts).collect()):
+    for table, text in sorted(
+        reduce(lambda left_frame, right_frame: left_frame.union(right_frame), parts).collect()
+    ):
         result[table].append(json.loads(text))
     return result
 

@@ -13,21 +13,21 @@ import pyarrow.parquet as pq
 from dlt.common.libs.deltalake import get_delta_tables
 
 location, pipelines_dir, name, given = sys.argv[1:5]
-said = json.loads(given)
+options = json.loads(given)
 
 
-files = said.get("files")
+files = options.get("files")
 """The format of plain files; None for Delta tables."""
 
 
-@dlt.resource(name="items", **({} if files else {"table_format": "delta"}), **said["hints"])
+@dlt.resource(name="items", **({} if files else {"table_format": "delta"}), **options["hints"])
 def items():
     """Rows of the shape that penstock wrote."""
-    yield from said["rows"]
-    dlt.current.resource_state()["told"] = said.get("told")
+    yield from options["rows"]
+    dlt.current.resource_state()["told"] = options.get("told")
 
 
-def in_files(pipeline, table):
+def read_files(pipeline, table):
     """Return the rows of a table in all files that dlt lists for it."""
     readers = {"parquet": pq.read_table, "jsonl": pj.read_json, "csv": pc.read_csv}
     with pipeline._fs_client() as client:
@@ -40,11 +40,11 @@ def in_files(pipeline, table):
     return [row for item in unpacked for row in readers[files](io.BytesIO(item)).to_pylist()]
 
 
-def seen(pipeline):
+def describe(pipeline):
     """Return everything that dlt reads of the dataset, as plain data."""
     if files:
         rows = {
-            table: in_files(pipeline, table) for table in sorted(pipeline.default_schema.data_table_names())
+            table: read_files(pipeline, table) for table in sorted(pipeline.default_schema.data_table_names())
         }
     else:
         tables = get_delta_tables(pipeline)
@@ -71,8 +71,8 @@ pipeline = dlt.pipeline(
     pipelines_dir=pipelines_dir,
 )
 pipeline.sync_destination()
-before = seen(pipeline) if pipeline.default_schema_name else None
+before = describe(pipeline) if pipeline.default_schema_name else None
 pipeline.run(items(), loader_file_format=files)
-print(json.dumps({"before": before, "after": seen(pipeline)}), flush=True)
+print(json.dumps({"before": before, "after": describe(pipeline)}), flush=True)
 # Native threads that dlt's libraries leave behind abort the interpreter at its end now and then.
 os._exit(0)

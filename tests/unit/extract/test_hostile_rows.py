@@ -3,13 +3,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.corpus.hostile_rows import ALL, Kept, PutAside
+from tests.corpus.hostile_rows import ALL, ExtractedRow, QuarantinedRow
 
 from penstock.extract.encode import encode
 from penstock.extract.json_fallback import encode_text
 
-WRITABLE = {case.name: case for case in ALL if isinstance(case, Kept)}
-REFUSED = {case.name: case for case in ALL if isinstance(case, PutAside)}
+WRITABLE = {case.name: case for case in ALL if isinstance(case, ExtractedRow)}
+REFUSED = {case.name: case for case in ALL if isinstance(case, QuarantinedRow)}
 
 
 @pytest.mark.parametrize("name", WRITABLE)
