@@ -112,12 +112,12 @@ def without_dataset_name(text: str, dataset: str, tables: Iterable[str]) -> str:
     >>> without_dataset_name("SELECT 'demo.items' FROM demo.items", "demo", ["items"])
     "SELECT 'demo.items' FROM items"
     """
-    known = {name.casefold() for name in tables}
+    table_names = {name.casefold() for name in tables}
 
     def strip_dataset(match: re.Match[str]) -> str:
         parts = re.findall(_NAME, match["path"] or "")
         names = [part.strip("`").casefold() for part in parts[:2]]
-        if len(names) > 1 and names[0] == dataset.casefold() and names[1] in known:
+        if len(names) > 1 and names[0] == dataset.casefold() and names[1] in table_names:
             return ".".join(parts[1:])
         return match[0]
 

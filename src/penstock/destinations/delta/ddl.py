@@ -99,8 +99,8 @@ def can_widen(old_type: str, new_type: str) -> bool:
         return new_type in fits or (wider is not None and int(wider[1]) - int(wider[2]) >= digits)
     if narrower and wider:
         scales = int(narrower[2]), int(wider[2])
-        whole = int(narrower[1]) - scales[0], int(wider[1]) - scales[1]
-        return scales[1] >= scales[0] and whole[1] >= whole[0]
+        integer_digits = int(narrower[1]) - scales[0], int(wider[1]) - scales[1]
+        return scales[1] >= scales[0] and integer_digits[1] >= integer_digits[0]
     return (old_type, new_type) == ("DATE", "TIMESTAMP_NTZ")
 
 

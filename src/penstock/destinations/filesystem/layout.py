@@ -138,7 +138,7 @@ class FileLayout:
         >>> match and (match["load_id"], match["ext"])
         ('1700000000.25', 'jsonl.gz')
         """
-        known = {
+        patterns = {
             "schema_name": re.escape(schema_name),
             "table_name": re.escape(table),
             "load_id": r"(?P<load_id>\d+\.\d+|[^/.]+)",
@@ -153,7 +153,7 @@ class FileLayout:
                 parts.append(re.escape(part))
                 continue
             # The name of a group must be unique in a pattern.
-            parts.append(r"[^/]+?" if part in seen else known.get(part, r"[^/]+?"))
+            parts.append(r"[^/]+?" if part in seen else patterns.get(part, r"[^/]+?"))
             seen.add(part) if part in {"load_id", "ext"} else None
         return re.compile("".join(parts))
 

@@ -67,7 +67,9 @@ class FileReader:
         for key, form in files.items():
             groups.setdefault(form, []).append(key)
         frames = [self._read_group(form, keys) for form, keys in groups.items()]
-        return reduce(lambda left, right: left.unionByName(right), frames) if frames else self._empty_frame()
+        return (
+            reduce(lambda merged, frame: merged.unionByName(frame), frames) if frames else self._empty_frame()
+        )
 
     def _read_group(self, codec: FileCodec, keys: list[str]) -> DataFrame:
         reader = self.spark.read.schema(codec.read_schema(self.columns)).format(codec.spark_format)

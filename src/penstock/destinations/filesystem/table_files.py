@@ -1,9 +1,9 @@
 """The files of a plain table: those that open loads publish, those in its log, and those of other writers.
 
-Spark gives its files new names on each attempt, so a process that resumes after a crash cannot tell from them
-what was to be published. So the list of files is stored by put-if-absent before the first of them is
-published: every later attempt publishes the same list. Publishing a file twice changes nothing. dlt writes no
-log, so files of its complete loads are found by their names.
+The names of the files that Spark writes differ between attempts, so they do not show a process that resumes
+after a crash what was to be published. So the list of files is stored by put-if-absent before the first of
+them is published: every later attempt publishes the same list. Publishing a file twice changes nothing. dlt
+writes no log, so files of its complete loads are found by their names.
 """
 
 from __future__ import annotations
@@ -203,8 +203,8 @@ class TableFiles:
             # Files that later commits have replaced existed at that version.
             logged |= self.log.adopted_files(after=version, last=last)
         missing = self._missing_files(logged, frozenset(names))
-        known = self.log.known_files(last) | pending
-        foreign = {key: name for key, name in present.items() if key not in known}
+        accounted = self.log.known_files(last) | pending
+        foreign = {key: name for key, name in present.items() if key not in accounted}
         return {
             **{key: form for key, form in logged.items() if key not in missing},
             **self._complete_foreign_files(foreign),
@@ -220,8 +220,10 @@ class TableFiles:
     def foreign_files(self) -> DataFiles:
         """Return files of complete loads that are not in the log."""
         present = self.list_files()
-        known = self.log.known_files(self.log.last_version()) | self.file_lists.pending_keys()
-        return self._complete_foreign_files({key: name for key, name in present.items() if key not in known})
+        accounted = self.log.known_files(self.log.last_version()) | self.file_lists.pending_keys()
+        return self._complete_foreign_files(
+            {key: name for key, name in present.items() if key not in accounted}
+        )
 
     def _parse_names(self, names: Iterable[str]) -> dict[str, ParsedFileName]:
         """Parse those of the names that match the layout."""

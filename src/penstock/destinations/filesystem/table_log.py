@@ -370,21 +370,21 @@ def _versions(names: Iterable[str]) -> list[int]:
 
 
 def _with_aged_header(
-    older: tuple[CommitHeader, ...], header: CommitHeader, newer: Iterable[CommitHeader]
+    older: tuple[CommitHeader, ...], aged_header: CommitHeader, newer: Iterable[CommitHeader]
 ) -> tuple[CommitHeader, ...]:
     """Add a header that is not recent any more, and remove those that it supersedes."""
-    undone = {known.undoes for known in (*newer, *older) if known.undoes is not None}
-    supersedes = header.load_id is not None and header.load_id not in undone
-    undoes = [known for known in older if known.undoes is not None][: _MAX_UNDO_HEADERS - 1]
+    undone = {header.undoes for header in (*newer, *older) if header.undoes is not None}
+    supersedes = aged_header.load_id is not None and aged_header.load_id not in undone
+    undoes = [header for header in older if header.undoes is not None][: _MAX_UNDO_HEADERS - 1]
     loads = [
-        known
-        for known in older
-        if known.undoes is None
-        and known.load_id is not None
-        and known.load_id not in undone
-        and not (supersedes and known.pipeline_name == header.pipeline_name)
+        header
+        for header in older
+        if header.undoes is None
+        and header.load_id is not None
+        and header.load_id not in undone
+        and not (supersedes and header.pipeline_name == aged_header.pipeline_name)
     ]
-    return (header, *sorted((*undoes, *loads), key=lambda known: -known.version))
+    return (aged_header, *sorted((*undoes, *loads), key=lambda header: -header.version))
 
 
 def _incomplete_headers(newest: LogEntry, complete_loads: Container[str]) -> list[CommitHeader]:

@@ -30,7 +30,7 @@ class IcebergCatalog(CatalogNames):
     def read(self, table: str, version: int | None, *, spark: SparkSession) -> DataFrame:
         """Return a frame over a table in the given session, which may be the user's.
 
-        A managed catalog is registered in the session, under a name of its own. Any other catalog may cache
+        A managed catalog is registered in the session, under a separate name. Any other catalog may cache
         tables, so the table is refreshed.
         """
         if self.is_managed:

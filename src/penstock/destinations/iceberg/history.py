@@ -1,6 +1,6 @@
 """The history of an Iceberg table: its snapshots and refs, and the loads that made them. No Spark here.
 
-Snapshot ids are random: only the parents tell their order.
+Snapshot ids are random: only the parents show their order.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class SnapshotHistory:
     def find_commit(self, table: str, mark: LoadMark) -> IcebergSnapshot | None:
         """Return the commit of a load on `main`.
 
-        Raise if the table is ahead of the load, or if its history cannot tell.
+        Raise if the table is ahead of the load, or if its history does not show it.
         """
         commit = self.find_visible(table, mark)
         if commit is None:
@@ -236,7 +236,7 @@ class SnapshotHistory:
 
     def load_commit(self, mark: LoadMark) -> IcebergSnapshot | None:
         """Return the commit of a load on `main`, undone or not."""
-        return next((one for one in self.main_snapshots if is_commit_of(one.summary, mark)), None)
+        return next((commit for commit in self.main_snapshots if is_commit_of(commit.summary, mark)), None)
 
     def has_commit(self, mark: LoadMark) -> bool:
         """Return whether `main` has the commit of a load, undone or not."""

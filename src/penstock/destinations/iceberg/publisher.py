@@ -98,7 +98,7 @@ class Publisher:
     ) -> AppliedJob:
         """Replace a table in one commit, unless the load has done so.
 
-        A branch has no schema of its own, so `main` is written directly: only the lease prevents a concurrent
+        A branch has no separate schema, so `main` is written directly: only the lease prevents a concurrent
         attempt. A branch retains the previous version until the load is complete.
         """
 

@@ -190,7 +190,7 @@ class MergeSetFinder:
                 root_key=None if link == parent_key else link,
             )
             frames.append(superseded[name].withColumn(shape.TABLE_NAME, F.lit(name)))
-        return reduce(lambda left, right: left.unionByName(right), frames) if frames else None
+        return reduce(lambda merged, frame: merged.unionByName(frame), frames) if frames else None
 
 
 @dataclass(eq=False)

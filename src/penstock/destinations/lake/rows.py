@@ -103,7 +103,7 @@ def superseded_root_ids(
         )
         for keys in key_sets
     ]
-    return reduce(lambda left, right: left.union(right), frames).distinct()
+    return reduce(lambda merged, frame: merged.union(frame), frames).distinct()
 
 
 def rows_without_root_key(
@@ -186,7 +186,7 @@ def merge_source(
     if superseded is not None:
         ends = {name: F.expr(text) for name, text in end_values.items()}
         frames.append(superseded.withColumns({**ends, OP_COLUMN: F.lit(SUPERSEDED)}))
-    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
+    return reduce(lambda merged, frame: merged.unionByName(frame, allowMissingColumns=True), frames)
 
 
 def _deciding_columns(hints: MergeHints) -> list[str]:
