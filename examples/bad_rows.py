@@ -1,9 +1,9 @@
-"""Rows that cannot be loaded: without a key, with too many digits, with a value that nothing can be made of.
+"""Rows that cannot be loaded: without a key, with too many digits, with a value of an unsupported type.
 
     python examples/bad_rows.py
 
-Promise: they stop nothing and do not vanish. Each is kept in the table `_dlt_quarantine` with the reason,
-the others are loaded, and the run tells how many there were.
+Promise: they do not fail the run and are not lost. Each is stored in the table `_dlt_quarantine` with the
+reason, the others are loaded, and the run reports their number.
 """
 
 import sys
@@ -33,7 +33,7 @@ def payments() -> Iterator[Any]:
 
 
 def main(folder: str) -> str | None:
-    """Load them all; gives what is wrong, if anything is."""
+    """Load all payments; return the broken promise, if any."""
     lake = penstock.destinations.delta(bucket_url=f"{folder}/lake")
     pipeline = penstock.pipeline("payments", f"{folder}/pipelines", destination=lake, dataset_name="demo")
 
@@ -41,16 +41,16 @@ def main(folder: str) -> str | None:
     print(info)
 
     dataset = pipeline.dataset()
-    aside = dataset["_dlt_quarantine"].select("table_name", "rule", "reason", "raw").fetchall()
-    for table, rule, reason, raw in aside:
-        print(f"put aside from {table} ({rule}): {reason}\n  {raw}")
+    quarantined = dataset["_dlt_quarantine"].select("table_name", "rule", "reason", "raw").fetchall()
+    for table, rule, reason, raw in quarantined:
+        print(f"quarantined from {table} ({rule}): {reason}\n  {raw}")
     counts = dataset.row_counts()
     if counts != {"payments": len(GOOD), "_dlt_quarantine": len(BAD)}:
-        return f"rows are doubled or lost: {counts}"
-    if not all(reason and raw for _, _, reason, raw in aside):
-        return "a row was put aside without a reason, or without its content"
+        return f"rows are duplicated or lost: {counts}"
+    if not all(reason and raw for _, _, reason, raw in quarantined):
+        return "a row was quarantined without a reason, or without its content"
     notes = [note for note in info.notes if "payments" in note]
-    return None if len(notes) == len(BAD) else "the run did not tell of each of them"
+    return None if len(notes) == len(BAD) else "the run did not report each of them"
 
 
 if __name__ == "__main__":

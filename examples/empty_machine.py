@@ -1,9 +1,9 @@
-"""A machine is lost with its disk, and an empty one goes on.
+"""A machine is lost with its disk, and a new one continues.
 
     python examples/empty_machine.py
 
-Promise: the destination knows all that is needed. State and schema come from there, and so does a package
-that the lost machine had extracted and not loaded.
+Promise: the destination has everything that is needed: state, schema, and a package that the lost machine
+had extracted but not loaded.
 """
 
 import shutil
@@ -32,10 +32,10 @@ def first_machine(folder: str) -> None:
 
 
 def main(folder: str) -> str | None:
-    """Lose the first machine and go on with a second one; gives what is wrong, if anything is."""
+    """Lose the first machine and continue with a second one; return the broken promise, if any."""
     subprocess.run([sys.executable, __file__, folder], check=True)
     shutil.rmtree(f"{folder}/first")
-    print("the first machine is gone, and all that it kept")
+    print("the first machine is lost, with its working folder")
 
     pipeline = penstock.attach(
         "moving",
@@ -43,18 +43,18 @@ def main(folder: str) -> str | None:
         destination=penstock.destinations.delta(bucket_url=f"{folder}/lake"),
         dataset_name="demo",
     )
-    print(f"the second one finds that packages wait: {pipeline.has_pending_data}")
+    print(f"the second machine has pending packages: {pipeline.has_pending_data}")
     info = pipeline.run(events(300))
     print(info)
 
     dataset = pipeline.dataset()
     ids = sorted(row[0] for row in dataset["events"].select("id").fetchall())
     cursor = pipeline.state["sources"]["moving"]["resources"]["events"]["incremental"]["id"]["last_value"]
-    print(f"{len(ids)} events of {len(dataset.load_ids())} loads; the cursor stands at {cursor}")
+    print(f"{len(ids)} events of {len(dataset.load_ids())} loads; the cursor is at {cursor}")
     if ids != list(range(1, 301)) or dataset["events__tags"].count() != 2 * len(ids):
-        return "rows are doubled or lost"
+        return "rows are duplicated or lost"
     if [package.sequence for package in info.packages] != [2, 3]:
-        return "the package that waited was not loaded, or not in its turn"
+        return "the pending package was not loaded, or not first"
     return None if cursor == len(ids) else "the cursor is wrong"
 
 

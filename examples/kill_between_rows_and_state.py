@@ -2,8 +2,7 @@
 
     python examples/kill_between_rows_and_state.py
 
-Promise: the next run goes on from there. No row is doubled, none is lost, and the cursor stands where it
-should.
+Promise: the next run continues. No row is duplicated or lost, and the cursor is correct.
 """
 
 import os
@@ -25,7 +24,7 @@ def events(upto: int, since: Any = penstock.sources.incremental("id", initial_va
 
 
 class Killing(penstock.progress.Collector):
-    """Kills the process when every table of a load is committed, and nothing else of that load is yet."""
+    """Kills the process when all tables of a load are committed, and nothing else of the load."""
 
     done = 0
 
@@ -37,7 +36,7 @@ class Killing(penstock.progress.Collector):
 
 
 def pipeline_in(folder: str, **more: Any) -> penstock.Pipeline:
-    """The same pipeline in every process."""
+    """Return the same pipeline in every process."""
     lake = penstock.destinations.delta(bucket_url=f"{folder}/lake")
     return penstock.pipeline("killed", f"{folder}/pipelines", destination=lake, dataset_name="demo", **more)
 
@@ -49,25 +48,25 @@ def die(folder: str) -> None:
 
 
 def main(folder: str) -> str | None:
-    """Let another process die, run again, and count; gives what is wrong, if anything is."""
-    died = subprocess.run([sys.executable, __file__, folder], check=False)
-    if died.returncode != -signal.SIGKILL:
-        return f"the first process ended with {died.returncode}, and was to be killed"
+    """Kill another process, run again, and count; return the broken promise, if any."""
+    killed = subprocess.run([sys.executable, __file__, folder], check=False)
+    if killed.returncode != -signal.SIGKILL:
+        return f"the first process was not killed, but ended with {killed.returncode}"
     pipeline = pipeline_in(folder)
     written = pipeline.dataset(consistent=False).row_counts()
-    seen = pipeline.dataset().row_counts()
-    print(f"killed: Delta has {written['events']} events, and readers see {seen['events']}")
+    visible = pipeline.dataset().row_counts()
+    print(f"killed: Delta has {written['events']} events, and readers see {visible['events']}")
 
     print(pipeline.run(events(3_000)))
 
     dataset = pipeline.dataset()
     ids = sorted(row[0] for row in dataset["events"].select("id").fetchall())
     cursor = pipeline.state["sources"]["killed"]["resources"]["events"]["incremental"]["id"]["last_value"]
-    print(f"{len(ids)} events, {len(set(ids))} of them different; the cursor stands at {cursor}")
-    if (written["events"], seen["events"]) != (2_000, 1_000):
+    print(f"{len(ids)} events, {len(set(ids))} of them distinct; the cursor is at {cursor}")
+    if (written["events"], visible["events"]) != (2_000, 1_000):
         return "the process was not killed between the two commits"
     if ids != list(range(1, 3_001)) or dataset["events__tags"].count() != 2 * len(ids):
-        return "rows are doubled or lost"
+        return "rows are duplicated or lost"
     return None if cursor == len(ids) else "the cursor is wrong"
 
 

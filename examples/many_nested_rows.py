@@ -2,8 +2,8 @@
 
     python examples/many_nested_rows.py [ROWS] [--memory 2g]
 
-Promise: nothing holds the data in one process. All rows arrive, and the memory of Python does not grow
-with them. The peaks are read from `/proc`, so they are known on Linux only.
+Promise: no process holds all data. All rows are loaded, and the memory of Python does not grow with them.
+The peaks are read from `/proc`, so they are only known on Linux.
 """
 
 import argparse
@@ -15,26 +15,26 @@ from pathlib import Path
 import penstock
 from penstock.testing import nested_rows
 
-MOST_OF_PYTHON = 1_024
-"""MiB; ten million of these rows are many times that."""
+MAX_PYTHON_MEMORY = 1_024
+"""MiB; ten million of these rows are many times larger."""
 
 
-def peaks() -> dict[str, int]:
-    """The most memory that Python and the JVM which it has started ever had, in MiB."""
-    found: dict[str, int] = {}
+def memory_peaks() -> dict[str, int]:
+    """Return the peak memory of Python and of the JVM that it has started, in MiB."""
+    peaks: dict[str, int] = {}
     for file in Path("/proc").glob("[0-9]*/status"):
         try:
-            facts = dict(line.split(":", 1) for line in file.read_text(errors="replace").splitlines())
+            status = dict(line.split(":", 1) for line in file.read_text(errors="replace").splitlines())
         except OSError:
-            continue  # that process is over
-        is_jvm = facts["PPid"].strip() == str(os.getpid()) and facts["Name"].strip() == "java"
-        if is_jvm or facts["Pid"].strip() == str(os.getpid()):
-            found["JVM" if is_jvm else "Python"] = int(facts["VmHWM"].split()[0]) // 1_024
-    return found
+            continue  # that process has ended
+        is_jvm = status["PPid"].strip() == str(os.getpid()) and status["Name"].strip() == "java"
+        if is_jvm or status["Pid"].strip() == str(os.getpid()):
+            peaks["JVM" if is_jvm else "Python"] = int(status["VmHWM"].split()[0]) // 1_024
+    return peaks
 
 
 def main(folder: str, rows: int, memory: str) -> str | None:
-    """Load so many rows; gives what is wrong, if anything is."""
+    """Load the rows; return the broken promise, if any."""
     penstock.config["spark.conf"] = {"spark.driver.memory": memory}
     lake = penstock.destinations.delta(bucket_url=f"{folder}/lake")
     pipeline = penstock.pipeline(
@@ -48,12 +48,12 @@ def main(folder: str, rows: int, memory: str) -> str | None:
 
     print(pipeline.run(nested_rows(rows), table_name="items"))
 
-    counts, most = pipeline.dataset().row_counts(), peaks()
-    for name, peak in most.items():
-        print(f"{name} had {peak:,} MiB at most")
+    counts, peaks = pipeline.dataset().row_counts(), memory_peaks()
+    for name, peak in peaks.items():
+        print(f"{name} used at most {peak:,} MiB")
     if counts != {"items": rows, "items__tags": 2 * rows, "items__parts": rows}:
-        return f"rows are doubled or lost: {counts}"
-    return None if most.get("Python", 0) <= MOST_OF_PYTHON else "Python has held the data"
+        return f"rows are duplicated or lost: {counts}"
+    return None if peaks.get("Python", 0) <= MAX_PYTHON_MEMORY else "Python has held the data in memory"
 
 
 if __name__ == "__main__":
