@@ -21,7 +21,7 @@ from tests.unit.package.package_model import manifest_of, observed
 from tests.unit.package.test_contention import check_lease, check_slots, contend
 from tests.unit.package.test_kills import ALL, MOVES, run_kills
 from tests.unit.package.test_lease import hide_machine, other_process
-from tests.unit.package.test_model import run, told
+from tests.unit.package.test_model import run, summary
 from tests.unit.package.transitions import TRANSITIONS
 
 from penstock.errors import PipelineLocked
@@ -104,7 +104,7 @@ def test_packages_in_s3_match_the_model_wherever_a_process_stops(
 
     assert tally["stops"] >= SEQUENCES / 2
     with capsys.disabled():
-        print(f"\n{told('in S3', tally)}")  # noqa: T201
+        print(f"\n{summary('in S3', tally)}")  # noqa: T201
 
 
 def test_a_process_killed_at_any_request_leaves_packages_that_the_next_one_can_resume(

@@ -22,7 +22,7 @@ from tests.service.toxics import Toxic, reset, toxic
 from tests.unit.package.crash_points import Crash, CrashPoints
 from tests.unit.package.package_machine import PackageMachine
 from tests.unit.package.test_contention import check_lease, check_slots, contend
-from tests.unit.package.test_model import run, told
+from tests.unit.package.test_model import run, summary
 
 from penstock.errors import LeaseLost, RetryableError, StorageNotReachable
 from penstock.load.worker import is_terminal
@@ -332,7 +332,7 @@ def test_packages_match_the_model_whichever_requests_fail(
 
     assert tally["errors"] >= 1
     with capsys.disabled():
-        print(f"\n{told('through faults', tally)}; {proxy.report()}")  # noqa: T201
+        print(f"\n{summary('through faults', tally)}; {proxy.report()}")  # noqa: T201
 
 
 def test_of_several_processes_behind_faults_one_holds_the_lease_one_seals_a_number_and_one_decides_it(

@@ -1,4 +1,4 @@
-"""A destination that does what a script says, and writes down what was asked of it."""
+"""A destination that follows a script and records its calls."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ RAISED: dict[str, Callable[[str], Exception]] = {
 
 @dataclass
 class World:
-    """What exists outside of penstock: it is there before, during and after a crash."""
+    """The destination, which survives a crash of the process."""
 
     folder: Path
     script: dict[str, list[str]] = field(default_factory=dict)
-    """What happens to the tries of a table's jobs, one after another; then all goes well."""
+    """The results of the tries of a table's jobs, in order; later tries succeed."""
     staged: tuple[str, ...] = ()
     following_jobs: set[str] = field(default_factory=set)
     following_chains: set[str] = field(default_factory=set)
     capabilities: dict[str, Any] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     landed: list[str] = field(default_factory=list)
-    """Tables in the order in which jobs had their effect; a job has it once, as it should."""
+    """Tables in the order in which jobs took effect; each job does once."""
     jobs: set[str] = field(default_factory=set)
     staging: set[str] = field(default_factory=set)
     completed: list[str] = field(default_factory=list)
@@ -73,14 +73,14 @@ class World:
     fenced: list[str] = field(default_factory=list)
     rolled_back: set[str] = field(default_factory=set)
     late: list[str] = field(default_factory=list)
-    """Tables that a late process commits to right before they are fenced."""
+    """Tables that a late process commits to right before their fence."""
     at_once: Counter[str] = field(default_factory=Counter)
     on_complete: Callable[[], None] = lambda: None
     states: list[Any] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     made: int = 0
     ledger: Ledger | None = None
-    """Where loads are written down; None for beside the packages."""
+    """The ledger; None for one beside the packages."""
 
     def destination(self) -> Destination:
         return Destination("scripted", ScriptedReference(self))
@@ -100,7 +100,7 @@ class World:
                     self.staging.add(what)
 
     def new_file(self, table: str) -> Path:
-        """A job file that follows others; its name differs each time, as a stranger's would."""
+        """Return a follow-up job file with a new name, as third-party code would."""
         with self.lock:
             self.made += 1
             path = self.folder / f"{table}.follow{self.made}.0.sql"
@@ -109,7 +109,7 @@ class World:
 
 
 class NoSessions:
-    """Lends nothing: the script needs no Spark."""
+    """A session provider without sessions: the script needs no Spark."""
 
     def session(self) -> AbstractContextManager[SparkSession]:
         return nullcontext(cast("SparkSession", None))
@@ -267,7 +267,7 @@ class ScriptedJob(LoadJob, FollowupJob):
         self._looks = 0
 
     def state(self) -> TLoadJobState:
-        """Under way at the first look, at an end at the second."""
+        """Return running at the first poll, and the end at the second."""
         self._looks += 1
         with self._world.lock:
             self._world.at_once["looks"] += 1
@@ -315,7 +315,7 @@ class Request(NewLoadJob):
 
 
 class NoRequest(Request):
-    """A request that has nothing to ask for."""
+    """An empty request."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world, "nothing")

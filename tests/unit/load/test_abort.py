@@ -1,4 +1,4 @@
-"""A sealed load is given up: its tables go back, whatever dies on the way."""
+"""An aborted load is rolled back, whatever process dies in between."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def stuck(folder: Path, memory: MemoryFiles | None = None) -> LoadScenario:
     scenario = sealed_scenario(folder, script={"items": ["terminal"] * 99, "undo": []}, memory=memory)
     with pytest.raises(LoadClientJobFailed):
         scenario.load(workers=1)
-    # A process may die before it can say what it has done: the table knows.
+    # A process may die before it records its commit; the history of the table has it.
     scenario.world.landed += [table for table in sorted(DONE) if table not in scenario.world.landed]
     return scenario
 
 
-def given_up(manifest: Manifest, target: LoadTarget) -> None:
+def abort_sealed(manifest: Manifest, target: LoadTarget) -> None:
     """As `drop_pending_packages` does: the tables are asked first."""
     abort_load(manifest, target, commits_to_undo(manifest, target))
 
 
-def go_on(target: LoadTarget) -> None:
+def resume_abort(target: LoadTarget) -> None:
     """As the next run does."""
     found = target.packages.pending_abort()
     if found is not None:
@@ -63,7 +63,7 @@ def test_an_aborted_load_is_rolled_back_and_keeps_its_slot(
     scenario = stuck(tmp_path)
 
     with caplog.at_level(logging.WARNING):
-        given_up(scenario.manifest, scenario.target())
+        abort_sealed(scenario.manifest, scenario.target())
 
     assert set(scenario.world.undone) == DONE
     assert status(scenario) == "aborted"
@@ -79,7 +79,7 @@ def test_an_aborted_load_is_rolled_back_and_keeps_its_slot(
 def test_aborting_a_load_that_never_started_does_not_call_the_destination(tmp_path: Path) -> None:
     scenario = sealed_scenario(tmp_path, script={"undo": []})
 
-    given_up(scenario.manifest, scenario.target())
+    abort_sealed(scenario.manifest, scenario.target())
 
     assert (scenario.world.asked, scenario.world.undone) == ([], [])
     assert status(scenario) == "aborted"
@@ -102,7 +102,7 @@ def test_nothing_is_decided_when_a_table_was_changed_since(tmp_path: Path) -> No
     scenario.world.moved_on |= {"others", "items__tags"}
 
     with pytest.raises(TablesMovedOn) as caught:
-        given_up(scenario.manifest, scenario.target())
+        abort_sealed(scenario.manifest, scenario.target())
 
     assert set(vars(caught.value)["tables"]) == {"others", "items__tags"}
     assert scenario.world.undone == []
@@ -119,7 +119,7 @@ def test_a_destination_that_cannot_undo_keeps_its_rows_with_a_warning(
         scenario.load()
 
     with caplog.at_level(logging.WARNING):
-        given_up(scenario.manifest, scenario.target())
+        abort_sealed(scenario.manifest, scenario.target())
 
     assert status(scenario) == "aborted"
     assert "its rows remain: the destination cannot undo" in caplog.text
@@ -130,7 +130,7 @@ def test_a_committed_load_cannot_be_aborted(tmp_path: Path) -> None:
     scenario.target().packages.commit(scenario.manifest)
 
     with pytest.raises(LoadIsDecided):
-        given_up(scenario.manifest, scenario.target())
+        abort_sealed(scenario.manifest, scenario.target())
 
     assert scenario.world.undone == []
     assert scenario.target().packages.pending_load() == scenario.manifest
@@ -143,10 +143,10 @@ def test_a_transient_undo_error_is_retried_by_the_next_run_and_a_terminal_one_is
     scenario.world.script["undo"] = ["transient", "terminal"]
 
     with pytest.raises(LoadClientTransientException):
-        given_up(scenario.manifest, scenario.target())
+        abort_sealed(scenario.manifest, scenario.target())
     assert scenario.target().packages.pending_load() is None
     with caplog.at_level(logging.WARNING):
-        go_on(scenario.target())
+        resume_abort(scenario.target())
 
     assert len(scenario.world.undone) == len(DONE) - 1
     assert status(scenario) == "aborted"
@@ -160,8 +160,8 @@ def test_no_load_is_sealed_before_the_rollback_is_complete(tmp_path: Path) -> No
     later = replace(scenario.manifest, load_id="17.6", sequence=2)
 
     assert not target.packages.seal(later)
-    go_on(target)
-    assert set(scenario.world.undone) == DONE, "also those that came after the tables were asked"
+    resume_abort(target)
+    assert set(scenario.world.undone) == DONE, "also commits after the tables were read"
     assert target.packages.seal(later)
 
 
@@ -175,10 +175,10 @@ def test_every_table_of_a_started_load_is_fenced_before_it_is_undone(
     scenario.world.late.append("others")
 
     with caplog.at_level(logging.WARNING):
-        given_up(scenario.manifest, scenario.target())
+        abort_sealed(scenario.manifest, scenario.target())
 
     assert set(scenario.world.fenced) == {"items", "items__tags", "items__parts", "others"}
-    assert scenario.world.undone == ["others"], "a commit that came before the fence"
+    assert scenario.world.undone == ["others"], "a commit before the fence"
     assert "rolled back in others" in caplog.text
     assert status(scenario) == "aborted"
 
@@ -187,18 +187,18 @@ def test_every_table_of_a_started_load_is_fenced_before_it_is_undone(
 def test_an_abort_survives_a_kill_at_each_step(tmp_path: Path, after: bool) -> None:
     whole = stuck(tmp_path / "whole", MemoryFiles())
     counting: CrashingFiles = whole.crashing_files()
-    given_up(whole.manifest, whole.target(counting))
+    abort_sealed(whole.manifest, whole.target(counting))
     assert counting.changes > 3
 
     for point in range(1, counting.changes + 1):
         scenario = stuck(tmp_path / str(point), MemoryFiles())
         with suppress(Crash):
-            given_up(scenario.manifest, scenario.target(scenario.crashing_files(point, after=after)))
-        go_on(scenario.target())
+            abort_sealed(scenario.manifest, scenario.target(scenario.crashing_files(point, after=after)))
+        resume_abort(scenario.target())
         decided = scenario.target().packages.slots.find_decision(1)
         if decided is None:
             assert scenario.world.undone == [], "first it is decided"
-            given_up(scenario.manifest, scenario.target())
+            abort_sealed(scenario.manifest, scenario.target())
 
         assert set(scenario.world.undone) == DONE, f"killed at {point}"
         assert status(scenario) == "aborted"

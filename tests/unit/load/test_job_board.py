@@ -1,4 +1,4 @@
-"""What a collector hears of a load."""
+"""The progress of jobs, as a collector receives it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STATES = st.sampled_from(get_args(JobState))
 
 
-def heard(scenario: LoadScenario, **rules: Any) -> RecordingCollector:
+def recorded_progress(scenario: LoadScenario, **rules: Any) -> RecordingCollector:
     listener = RecordingCollector()
     target = replace(scenario.target(), collector=listener)
     load(scenario.manifest, target, state=STATE, load_settings=QUICK.model_copy(update=rules))
@@ -31,50 +31,56 @@ def heard(scenario: LoadScenario, **rules: Any) -> RecordingCollector:
 
 
 def test_jobs_are_counted_and_tables_run_and_are_done(tmp_path: Path) -> None:
-    told = heard(sealed_scenario(tmp_path))
+    reports = recorded_progress(sealed_scenario(tmp_path))
 
-    assert (told.counts["Jobs"], told.totals["Jobs"]) == (4, 4)
-    assert {name: told.counts[name] for name in told.states} == dict.fromkeys(told.states, 3)
-    assert told.states["items__tags"] == ["running", "done"]
-    assert told.states["items"] == ["waiting", "running", "done"]
+    assert (reports.counts["Jobs"], reports.totals["Jobs"]) == (4, 4)
+    assert {name: reports.counts[name] for name in reports.states} == dict.fromkeys(reports.states, 3)
+    assert reports.states["items__tags"] == ["running", "done"]
+    assert reports.states["items"] == ["waiting", "running", "done"]
 
 
 def test_a_retried_job_is_reported_with_its_reason(tmp_path: Path) -> None:
-    told = heard(sealed_scenario(tmp_path, with_jobs=("others",), script={"others": ["transient"]}))
+    reports = recorded_progress(
+        sealed_scenario(tmp_path, with_jobs=("others",), script={"others": ["transient"]})
+    )
 
-    assert told.states["others"] == ["running", "retried", "running", "done"]
-    assert told.messages == ["others: transient"]
-    assert told.counts["Jobs"] == 1
+    assert reports.states["others"] == ["running", "retried", "running", "done"]
+    assert reports.messages == ["others: transient"]
+    assert reports.counts["Jobs"] == 1
 
 
 def test_a_failure_is_reported_before_it_stops_the_run(tmp_path: Path) -> None:
-    scenario, told = (
+    scenario, reports = (
         sealed_scenario(tmp_path, with_jobs=("others",), script={"others": ["terminal"]}),
         RecordingCollector(),
     )
 
     with pytest.raises(LoadClientJobFailed):
-        load(scenario.manifest, replace(scenario.target(), collector=told), state=STATE, load_settings=QUICK)
+        load(
+            scenario.manifest, replace(scenario.target(), collector=reports), state=STATE, load_settings=QUICK
+        )
 
-    assert told.states["others"] == ["running", "retried"]
-    assert told.messages == ["others: terminal"]
+    assert reports.states["others"] == ["running", "retried"]
+    assert reports.messages == ["others: terminal"]
 
 
 def test_a_chain_that_is_left_out_is_reported_with_its_failed_job(tmp_path: Path) -> None:
-    told = heard(sealed_scenario(tmp_path, script={"items__tags": ["terminal"]}), raise_on_failed_jobs=False)
+    reports = recorded_progress(
+        sealed_scenario(tmp_path, script={"items__tags": ["terminal"]}), raise_on_failed_jobs=False
+    )
 
-    assert told.states["items__tags"][-1] == "failed"
-    assert told.states["items"][-1] == "failed"
-    assert told.states["others"][-1] == "done"
-    assert "items__tags: terminal" in told.messages
-    assert told.counts["Jobs"] == told.totals["Jobs"] == 4
+    assert reports.states["items__tags"][-1] == "failed"
+    assert reports.states["items"][-1] == "failed"
+    assert reports.states["others"][-1] == "done"
+    assert "items__tags: terminal" in reports.messages
+    assert reports.counts["Jobs"] == reports.totals["Jobs"] == 4
 
 
 def test_follow_up_jobs_are_counted_as_jobs(tmp_path: Path) -> None:
-    told = heard(sealed_scenario(tmp_path, with_jobs=("others",), following_jobs={"others"}))
+    reports = recorded_progress(sealed_scenario(tmp_path, with_jobs=("others",), following_jobs={"others"}))
 
-    assert told.counts["Jobs"] == told.totals["Jobs"] == 2
-    assert told.states["others"][-1] == "done"
+    assert reports.counts["Jobs"] == reports.totals["Jobs"] == 2
+    assert reports.states["others"][-1] == "done"
 
 
 def test_bytes_of_shared_files_are_reported_once(tmp_path: Path) -> None:
@@ -84,12 +90,12 @@ def test_bytes_of_shared_files_are_reported_once(tmp_path: Path) -> None:
         for entry in scenario.manifest.tables
     )
     folders = (DataFolder(path="data/a", bytes=700), DataFolder(path="data/b", bytes=30))
-    manifest, told = replace(scenario.manifest, tables=tables, folders=folders), RecordingCollector()
+    manifest, reports = replace(scenario.manifest, tables=tables, folders=folders), RecordingCollector()
 
-    report = load(manifest, replace(scenario.target(), collector=told), state=STATE, load_settings=QUICK)
+    report = load(manifest, replace(scenario.target(), collector=reports), state=STATE, load_settings=QUICK)
 
-    assert told.sizes == {"items__tags": None, "items": 700, "others": 30}
-    assert {table.table: table.bytes for table in report.tables} == told.sizes
+    assert reports.sizes == {"items__tags": None, "items": 700, "others": 30}
+    assert {table.table: table.bytes for table in report.tables} == reports.sizes
 
 
 @given(jobs=st.dictionaries(st.text(), STATES, min_size=1), retried=st.sets(st.text()))

@@ -1,4 +1,4 @@
-"""Tables that begin anew: nothing of them goes before the load counts, whatever dies on the way."""
+"""A refresh drops nothing before the load is committed, whatever process dies in between."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ DROPPED = (*TABLES, "old", "old__parts")
 QUICK = LoaderConfiguration(retry_pause=0.0, poll_pause=0.0, workers=1)
 
 
-def renewing(folder: Path, **said: Any) -> LoadScenario:
+def refreshing_load(folder: Path, **options: Any) -> LoadScenario:
     """A load to a destination whose jobs put tables in the scenario of others, and which can drop tables."""
-    return sealed_scenario(folder, dropped=DROPPED, **{"script": {"drop": []}, **RENEWS, **said})
+    return sealed_scenario(folder, dropped=DROPPED, **{"script": {"drop": []}, **RENEWS, **options})
 
 
 def test_tables_with_rows_are_recreated_by_their_jobs_and_others_dropped_after_the_commit(
     tmp_path: Path,
 ) -> None:
-    scenario = renewing(tmp_path)
+    scenario = refreshing_load(tmp_path)
 
     scenario.load(workers=1)
 
@@ -45,7 +45,7 @@ def test_tables_with_rows_are_recreated_by_their_jobs_and_others_dropped_after_t
 
 
 def test_the_ledger_records_dropped_tables_without_the_hint(tmp_path: Path) -> None:
-    scenario = renewing(tmp_path)
+    scenario = refreshing_load(tmp_path)
 
     scenario.load()
 
@@ -53,7 +53,10 @@ def test_the_ledger_records_dropped_tables_without_the_hint(tmp_path: Path) -> N
     commit, stored = ledger.find_commit(schema_name="shop", load_id="17.5"), ledger.last_schema("shop")
     assert commit is not None
     assert stored is not None
-    assert [name for name, told in commit.tables.items() if told.get("dropped")] == ["old", "old__parts"]
+    assert [name for name, entry in commit.tables.items() if entry.get("dropped")] == [
+        "old",
+        "old__parts",
+    ]
     assert stored.version_hash == Schema.from_dict(dict(scenario.manifest.schema)).version_hash
     assert "x-renew" not in stored.schema
     assert "x-renew" not in str(scenario.target().packages.package("17.5").applied_schema_updates())
@@ -108,7 +111,7 @@ def test_tables_are_cleared_once_and_not_again_when_the_load_is_resumed(tmp_path
 
 
 def test_a_refresh_is_loaded_completely_or_not_at_all(tmp_path: Path) -> None:
-    scenario = renewing(tmp_path, script={"drop": [], "items": ["terminal"]})
+    scenario = refreshing_load(tmp_path, script={"drop": [], "items": ["terminal"]})
 
     with pytest.raises(LoadClientJobFailed):
         scenario.load(workers=1, raise_on_failed_jobs=False)
@@ -120,7 +123,7 @@ def test_a_refresh_is_loaded_completely_or_not_at_all(tmp_path: Path) -> None:
 def test_a_table_that_cannot_be_dropped_does_not_block_the_pipeline(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scenario = renewing(tmp_path, script={"drop": ["terminal"]})
+    scenario = refreshing_load(tmp_path, script={"drop": ["terminal"]})
 
     scenario.load()
 
@@ -129,7 +132,7 @@ def test_a_table_that_cannot_be_dropped_does_not_block_the_pipeline(
 
 
 def test_a_table_that_can_be_dropped_later_is_dropped_by_the_next_run(tmp_path: Path) -> None:
-    scenario = renewing(tmp_path, script={"drop": ["transient"]})
+    scenario = refreshing_load(tmp_path, script={"drop": ["transient"]})
     with pytest.raises(Exception, match="cannot be dropped"):
         scenario.load()
 
@@ -144,7 +147,7 @@ def test_a_table_that_can_be_dropped_later_is_dropped_by_the_next_run(tmp_path: 
 def test_a_second_failure_to_drop_a_table_does_not_block_the_pipeline(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, why: str
 ) -> None:
-    scenario = renewing(tmp_path, script={"drop": [why, why]})
+    scenario = refreshing_load(tmp_path, script={"drop": [why, why]})
     with pytest.raises(Exception, match="cannot be dropped"):
         scenario.load()
 
@@ -157,7 +160,7 @@ def test_a_second_failure_to_drop_a_table_does_not_block_the_pipeline(
 
 @pytest.mark.parametrize("again", [False, True])
 def test_no_table_is_dropped_once_another_run_has_taken_over(tmp_path: Path, again: bool) -> None:
-    scenario = renewing(tmp_path, script={"drop": ["transient"] if again else []})
+    scenario = refreshing_load(tmp_path, script={"drop": ["transient"] if again else []})
     if again:
         with pytest.raises(Exception, match="cannot be dropped"):
             scenario.load()
@@ -178,7 +181,7 @@ def test_no_table_is_dropped_once_another_run_has_taken_over(tmp_path: Path, aga
 
 
 def steps_of(folder: Path) -> int:
-    scenario = renewing(folder, memory=MemoryFiles())
+    scenario = refreshing_load(folder, memory=MemoryFiles())
     disk = scenario.crashing_files()
     load(scenario.manifest, scenario.target(disk), state=STATE, load_settings=QUICK)
     return disk.changes
@@ -188,7 +191,7 @@ def steps_of(folder: Path) -> int:
 def test_a_refresh_survives_a_crash_at_any_step(tmp_path: Path, after: bool) -> None:
     total = steps_of(tmp_path / "whole")
     for step in range(1, total + 1):
-        scenario = renewing(tmp_path / f"{step}", memory=MemoryFiles())
+        scenario = refreshing_load(tmp_path / f"{step}", memory=MemoryFiles())
         with suppress(Crash):
             load(
                 scenario.manifest,

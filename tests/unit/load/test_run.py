@@ -1,4 +1,4 @@
-"""Whole loads against a scripted destination: order, retries, failures, what follows, crashes anywhere."""
+"""Complete loads into a scripted destination: order, retries, failures, follow-up jobs, crashes anywhere."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ TABLES = ("items", "items__tags", "items__parts", "others")
 
 
 class Crash(BaseException):
-    """The process is gone: nothing that it would have done is done."""
+    """The simulated end of the process."""
 
 
 @dataclass
 class MemoryFiles:
-    """A disk without the waiting. Job files that follow others stand on the real one."""
+    """Files in memory; follow-up job files are on the real disk."""
 
     files: dict[str, bytes] = field(default_factory=dict)
 
@@ -106,7 +106,7 @@ class MemoryFiles:
 
 @dataclass
 class CrashingFiles(MemoryFiles):
-    """The same disk, seen by a process that dies just before its n-th change, or just after it."""
+    """The same files, for a process that dies just before or after its n-th change."""
 
     left: int = 1_000_000
     after: bool = False
@@ -147,7 +147,7 @@ def schema_of(tables: tuple[str, ...], disposition: TWriteDisposition) -> Schema
 
 @dataclass
 class LoadScenario:
-    """A sealed load and the folder it stands in."""
+    """A sealed load in a folder, with its destination."""
 
     folder: Path
     world: World
@@ -249,7 +249,7 @@ def test_nested_tables_are_written_before_their_root_and_the_ledger_before_the_m
     assert sorted(landed) == sorted(TABLES)
     assert landed.index("items") > max(landed.index("items__tags"), landed.index("items__parts"))
     assert scenario.world.completed == ["17.5"]
-    assert seen == [1], "the ledger has the load when the destination is told"
+    assert seen == [1], "the ledger has the load when the destination completes it"
     assert {table.table: table.rows for table in report.tables} == dict.fromkeys(TABLES, 3)
     assert set(scenario.folders().values()) == {"completed_jobs"}
     assert scenario.target().packages.package("17.5").status == "loaded"
@@ -271,8 +271,8 @@ def test_a_run_that_has_lost_its_lease_does_not_commit_the_load(tmp_path: Path) 
     assert scenario.load().load_id == "17.5", "the next run applies it"
 
 
-def once_all_landed(scenario: LoadScenario, act: Callable[[], object]) -> LoadTarget:
-    """Where a load goes; `act` is called when all tables have their rows, before the load is decided."""
+def target_when_all_written(scenario: LoadScenario, act: Callable[[], object]) -> LoadTarget:
+    """Return the target; `act` is called when all tables have their rows, before the load is committed."""
     acts = [act]
 
     def check() -> None:
@@ -284,7 +284,7 @@ def once_all_landed(scenario: LoadScenario, act: Callable[[], object]) -> LoadTa
 
 def test_a_load_that_another_process_aborts_is_not_written_to_the_ledger(tmp_path: Path) -> None:
     scenario = sealed_scenario(tmp_path)
-    target = once_all_landed(scenario, lambda: scenario.target().packages.abort(scenario.manifest))
+    target = target_when_all_written(scenario, lambda: scenario.target().packages.abort(scenario.manifest))
 
     with pytest.raises(LoadPackageAborted):
         load(scenario.manifest, target, state=STATE, load_settings=QUICK)
@@ -294,7 +294,7 @@ def test_a_load_that_another_process_aborts_is_not_written_to_the_ledger(tmp_pat
 
 def test_a_load_that_another_process_completes_is_not_reported_by_both(tmp_path: Path) -> None:
     scenario = sealed_scenario(tmp_path)
-    target = once_all_landed(scenario, scenario.load)
+    target = target_when_all_written(scenario, scenario.load)
 
     with pytest.raises(LoadCompletedElsewhere):
         load(scenario.manifest, target, state=STATE, load_settings=QUICK)
@@ -314,7 +314,7 @@ def test_missing_files_are_reported_before_any_call_of_the_destination(tmp_path:
         scenario.target().packages.normalized_packages.start_job("17.5", entry.job)
         scenario.target().packages.normalized_packages.complete_job("17.5", entry.job, {"applied": []})
     scenario.load()
-    assert scenario.commits() == 1, "nobody reads the files of jobs that are completed"
+    assert scenario.commits() == 1, "files of completed jobs are not read"
 
 
 def test_storage_is_created_and_tables_are_updated_before_jobs_start(tmp_path: Path) -> None:
@@ -434,7 +434,7 @@ def _hears_interrupts() -> Iterator[None]:
 
 
 def interrupt() -> None:
-    """As Ctrl-C does, from another thread; two that nobody has heard would be one."""
+    """Send Ctrl-C from another thread, and wait until it is received, since two pending ones count as one."""
     main = threading.main_thread().ident
     assert main is not None
     signal.pthread_kill(main, signal.SIGINT)
@@ -750,8 +750,8 @@ def test_a_load_in_the_ledger_is_only_finished(tmp_path: Path) -> None:
     assert scenario.target().packages.package("17.5").status == "loaded"
 
 
-def check_whole(scenario: LoadScenario) -> None:
-    """Everything is there once, whatever happened on the way."""
+def check_complete(scenario: LoadScenario) -> None:
+    """Check that every table has its rows once."""
     landed = scenario.world.landed
     tables = [name for name in landed if not name.endswith(".sql")]
     assert sorted(tables) == sorted(TABLES)
@@ -776,7 +776,7 @@ def followed(folder: Path) -> LoadScenario:
     )
 
 
-def die_and_go_on(
+def crash_and_resume(
     scenario: LoadScenario, deaths: list[tuple[int, bool]], rules: LoaderConfiguration = QUICK
 ) -> None:
     for left, after in deaths:
@@ -796,13 +796,13 @@ def test_after_a_crash_at_any_write_the_next_process_completes_the_load(tmp_path
     scenario = followed(tmp_path / "whole")
     files = scenario.crashing_files()
     load(scenario.manifest, scenario.target(files), state=STATE, load_settings=QUICK)
-    check_whole(scenario)
+    check_complete(scenario)
     assert files.changes > 30
 
     for left in range(1, files.changes + 1):
         scenario = followed(tmp_path / f"{left}")
-        die_and_go_on(scenario, [(left, after)])
-        check_whole(scenario)
+        crash_and_resume(scenario, [(left, after)])
+        check_complete(scenario)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -818,7 +818,7 @@ def test_a_chain_is_complete_or_left_out_wherever_the_process_dies(tmp_path: Pat
             load(scenario.manifest, scenario.target(files), state=STATE, load_settings=rules)
         if files.changes < left:
             break
-        die_and_go_on(scenario, [], rules)
+        crash_and_resume(scenario, [], rules)
 
         ends = {table: scenario.folders()[table] for table in TABLES if table != "others"}
         assert len(set(ends.values())) == 1, f"{left}: {ends}"
@@ -835,6 +835,6 @@ def test_a_load_is_completed_after_any_number_of_crashes(
 ) -> None:
     scenario = followed(tmp_path_factory.mktemp("load"))
 
-    die_and_go_on(scenario, deaths)
+    crash_and_resume(scenario, deaths)
 
-    check_whole(scenario)
+    check_complete(scenario)

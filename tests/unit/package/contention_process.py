@@ -1,4 +1,4 @@
-"""Real processes that want the same thing at the same time: the lease, a sequence slot, a decision.
+"""Concurrent processes that compete for the lease, a sequence slot or a decision.
 
 `python -m tests.unit.package.contention_process <disk|s3> <processes> <rounds>` prints what came of it.
 """
@@ -32,9 +32,9 @@ FORK = get_context("fork")
 
 
 def hold(packages: Packages, folder: Path, rounds: int, is_contended: Event) -> dict[str, Any]:
-    """Take the lease so many times; while it is held nobody else may be in the guarded place.
+    """Take the lease repeatedly; while it is held no other process may be in the guarded section.
 
-    The first is kept until somebody was refused: where few rounds pass quickly, they would not meet.
+    The first lease is held until another process is refused: otherwise few rounds might not overlap.
     """
     epochs: list[int] = []
     refused = met = 0
@@ -93,12 +93,12 @@ def work(place: StorageFactory, root: str, folder: Path, me: int, rounds: int, t
     packages = Packages(place.storage(root, CrashPoints()))
     barrier, is_contended = together
     barrier.wait()
-    told = hold(packages, folder, rounds, is_contended) | seal(packages, barrier, me, rounds)
-    (folder / f"{me}.json").write_text(json.dumps(told))
+    reports = hold(packages, folder, rounds, is_contended) | seal(packages, barrier, me, rounds)
+    (folder / f"{me}.json").write_text(json.dumps(reports))
 
 
 def main(kind: str, processes: str, rounds: str) -> None:
-    """Let them run, and add up what they say."""
+    """Run the processes and combine their reports."""
     began, count = time.monotonic(), int(processes)
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
         folder = Path(name)
@@ -113,8 +113,8 @@ def main(kind: str, processes: str, rounds: str) -> None:
         for worker in workers:
             worker.join()
         assert [worker.exitcode for worker in workers] == [0] * count
-        told = [json.loads((folder / f"{me}.json").read_text()) for me in range(count)]
-    print(json.dumps({"seconds": round(time.monotonic() - began, 1), "told": told}))  # noqa: T201
+        reports = [json.loads((folder / f"{me}.json").read_text()) for me in range(count)]
+    print(json.dumps({"seconds": round(time.monotonic() - began, 1), "reports": reports}))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Crash(BaseException):
-    """The process ends here. Nothing may catch it but the test."""
+    """The simulated end of the process, which only the test may catch."""
 
 
 def _crash() -> None:
@@ -32,7 +32,7 @@ def _crash() -> None:
 
 
 class CrashPoints:
-    """Counts durable operations; at one of them it stops, and nothing durable happens after that."""
+    """Counts durable operations and crashes at one of them; later ones crash as well."""
 
     def __init__(self, *, stop: Callable[[], None] = _crash) -> None:
         self.seen: list[str] = []
@@ -45,11 +45,11 @@ class CrashPoints:
         self._active, self._dead = True, False
 
     def disarm(self) -> None:
-        """Let everything pass."""
+        """Stop counting and crashing."""
         self._active = self._dead = False
 
     def reach(self, what: str) -> None:
-        """Call this before and after every durable operation."""
+        """Record a durable operation, before or after it; crash if it is the armed one."""
         if not self._active:
             return
         if self._dead or len(self.seen) == self._at:
@@ -59,16 +59,16 @@ class CrashPoints:
 
 
 class StorageFactory(Protocol):
-    """A kind of storage."""
+    """Creates storages of one kind."""
 
     def new_root(self) -> str:
-        """An address that nobody has used."""
+        """Return an unused address."""
 
     def storage(self, root: str, points: CrashPoints) -> FileStorage:
-        """The storage at an address, with its stops."""
+        """Open the storage at an address, with crash points."""
 
     def clean(self, root: str) -> None:
-        """Remove what is below an address."""
+        """Delete everything below an address."""
 
 
 # --- on a disk
@@ -79,7 +79,7 @@ _watching: list[tuple[str, CrashPoints]] = []
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    """Python tells of every call that changes the names on a disk before it makes it."""
+    """Stop before a call that changes names on the disk, of which Python raises an audit event."""
     if not _watching:
         return
     if event not in _CHANGES and not (event == "open" and arguments[2] & _WRITING):
@@ -145,11 +145,11 @@ class CrashingFileSystem:
         paths = sorted(self._system.find(path)) or [path]
         random.Random(len(paths)).shuffle(paths)
         self._points.reach(f"before rm {path}")
-        for one in paths:
-            self._system.rm(one, recursive=True)
-            self._points.reach(f"after rm {one}")
+        for key in paths:
+            self._system.rm(key, recursive=True)
+            self._points.reach(f"after rm {key}")
         if isinstance(self._system, MemoryFileSystem) and self._system.exists(path):
-            self._system.rm(path, recursive=True)  # it has real folders, which nobody would see in a store
+            self._system.rm(path, recursive=True)  # it has real folders, which a store has not
 
 
 class ObjectStore:

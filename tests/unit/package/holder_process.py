@@ -16,7 +16,7 @@ S3_OPTIONS = "PENSTOCK_TEST_HOLDER_OPTIONS"
 
 
 def main(alive: str, *roots: str) -> None:
-    """Tell when the leases are held; then, for every line that comes, how things stand."""
+    """Report when the leases are held; then report their state for every input line."""
     options = json.loads(os.environ.get(S3_OPTIONS, "{}"))
     times = LeaseTimes(beat=float(alive) / 5, alive=float(alive))
     held = []
@@ -25,8 +25,8 @@ def main(alive: str, *roots: str) -> None:
         held.append((packages, acquire_lease(packages.store, pipeline="shop", times=times)))
     print(json.dumps([lease.epoch for _, lease in held]), flush=True)  # noqa: T201
     for _ in sys.stdin:
-        told = [{"is_held": is_held(lease), "sealed": seal(packages)} for packages, lease in held]
-        print(json.dumps(told), flush=True)  # noqa: T201
+        reports = [{"is_held": is_held(lease), "sealed": seal(packages)} for packages, lease in held]
+        print(json.dumps(reports), flush=True)  # noqa: T201
 
 
 def is_held(lease: Lease) -> bool:

@@ -34,7 +34,7 @@ STATUSES = (None, *get_args(TLoadPackageStatus))
 
 
 def facts(packages: Packages) -> Facts:
-    """All that can be seen from outside, as single facts."""
+    """Return the observable state of packages, as single facts."""
     world = observed(packages)
     found: Facts = {"slots": world.slots, "lease": current_epoch(packages.store)}
     elsewhere = there(packages).extracted_packages.list_packages()
@@ -65,7 +65,7 @@ def facts(packages: Packages) -> Facts:
 
 
 def run_in_child(work: Callable[[], Any]) -> Any:
-    """What a process of its own gives; None when it was killed."""
+    """Run `work` in a forked process; return its result, None when it was killed."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -94,16 +94,16 @@ def kill() -> None:
 
 
 class KillTrial:
-    """One transition at one place."""
+    """One transition in one kind of storage."""
 
     def __init__(self, place: StorageFactory, name: str) -> None:
         self._place, self._name = place, name
         self._transition: Transition = TRANSITIONS[name]
 
     def run(self) -> int:
-        """Kill at every point; gives the number of points."""
-        told: tuple[Facts, Facts, Facts, int] = run_in_child(self._without_kill)
-        before, after, tidied, points = told
+        """Kill at every point; return the number of points."""
+        reports: tuple[Facts, Facts, Facts, int] = run_in_child(self._without_kill)
+        before, after, tidied, points = reports
         roots = run_in_child(lambda: [self._prepared() for _ in range(points + 1)])
         for at, root in enumerate(roots):
             assert run_in_child(partial(self._act, root, at)) is None, f"{self._name}: no point {at}"
@@ -152,7 +152,7 @@ class KillTrial:
             on_the_way = key.endswith(" status") and now in STATUSES[: STATUSES.index(values[1] or "new")]
             assert now in values or on_the_way or self._is_half_deleted(key, seen), f"{where}: {key} is {now}"
         if "lease" in self._name:
-            # The holder is dead, whatever it had written: the next one need not wait.
+            # The holder is dead, so the next process need not wait.
             acquire_lease(packages.store, pipeline="shop", times=SOON).release()
         else:
             self._again(packages)
@@ -176,7 +176,7 @@ class KillTrial:
 
 
 def main(kind: str, *names: str) -> None:
-    """Try all transitions, or those that are named, and print what was done."""
+    """Run all transitions, or the named ones, and print the counts."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         place: StorageFactory = Disk(Path(folder)) if kind == "disk" else s3()

@@ -1,4 +1,4 @@
-"""Any order of public calls on packages, stopped anywhere, against the model in `package_model.py`."""
+"""Public calls on packages in any order, crashed anywhere, against the model in `package_model.py`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ job_names = st.builds(
 
 
 class PackageMachine(RuleBasedStateMachine):
-    """Subclasses say where. Every call may be stopped; then a new process looks, and may make it again."""
+    """Random public calls, each of which may crash and be repeated. Subclasses set the storage."""
 
     place: StorageFactory
     tally: Counter[str]
@@ -137,7 +137,7 @@ class PackageMachine(RuleBasedStateMachine):
         return world.after(let_go)
 
     def _allowed(self, seen: World, stage: World) -> bool:
-        """The same, but for a folder that is half deleted: new or finished, so that nobody loads it."""
+        """Compare packages; a partly deleted one may be new or finished, so that it is not loaded."""
         if (seen.slots, seen.outcomes) != (stage.slots, stage.outcomes):
             return False
         for load_id in seen.packages.keys() | stage.packages.keys():
@@ -148,7 +148,7 @@ class PackageMachine(RuleBasedStateMachine):
         return True
 
     def _compare(self, seen: World) -> None:
-        """Nothing that was decided is decided otherwise, nothing goes back, and rows that wait are there."""
+        """Check that decisions and statuses never change back, and that pending rows exist."""
         assert seen.slots[: len(self.world.slots)] == self.world.slots
         assert self.world.outcomes.items() <= seen.outcomes.items()
         for load_id, package in seen.packages.items():

@@ -1,4 +1,4 @@
-"""What packages are to who looks at them: a few dictionaries, and how a new process finds them."""
+"""The model of packages, as a few dictionaries, and the observation of real ones by a new process."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class World:
 
 
 def manifest_of(load_id: str, sequence: int) -> Manifest:
-    """A small one; what it says of tables matters to nobody here."""
+    """Return a small manifest; its tables do not matter here."""
     return Manifest(
         load_id=load_id,
         sequence=sequence,
@@ -132,7 +132,7 @@ def _one(packages: Packages, load_id: str) -> OnePackage:
         return OnePackage(status="loaded", has_data=False)
     placed = packages.normalized_packages.list_all_jobs_with_states(load_id)
     jobs: dict[str, tuple[str, int]] = {name.job_id(): (state, name.retry_count) for state, name in placed}
-    assert len(jobs) == len(placed), "a job is there twice"
+    assert len(jobs) == len(placed), "a job exists twice"
     return OnePackage(
         status=package.status,
         jobs=jobs,

@@ -1,4 +1,4 @@
-"""Names and calls that cannot work, files where folders belong, and links that lead elsewhere."""
+"""Invalid names and calls, files in place of folders, and links."""
 
 from __future__ import annotations
 
@@ -468,7 +468,7 @@ def test_a_file_that_moves_away_during_a_listing_does_not_hide_the_others(
 
 
 def test_a_lost_reply_of_a_network_disk_is_recovered(tmp_path: Path) -> None:
-    """A link that was made, and of which the client is told that it could not be."""
+    """Create the link, but report an error."""
     real = os.link
 
     def link(source: Any, target: Any) -> None:

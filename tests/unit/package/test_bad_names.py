@@ -1,4 +1,4 @@
-"""Names, addresses and states that nobody should give are refused, and nothing is touched by them."""
+"""Invalid names, addresses and states are refused and change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several processes at once; `contention_process.py` is what they do."""
+"""Concurrent processes, each running `contention_process.py`."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def contend(kind: str, processes: int, rounds: int) -> list[dict[str, Any]]:
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    told: list[dict[str, Any]] = json.loads(done.stdout)["told"]
-    return told
+    reports: list[dict[str, Any]] = json.loads(done.stdout)["reports"]
+    return reports
 
 
-def check_lease(told: list[dict[str, Any]], rounds: int) -> None:
-    epochs = [epoch for one in told for epoch in one["epochs"]]
-    assert len(epochs) == len(set(epochs)) == rounds * len(told)
-    assert sum(one["met"] for one in told) == 0, "two held the lease at once"
-    assert sum(one["refused"] for one in told) > 0, "they never met, so nothing was tried"
+def check_lease(reports: list[dict[str, Any]], rounds: int) -> None:
+    epochs = [epoch for one in reports for epoch in one["epochs"]]
+    assert len(epochs) == len(set(epochs)) == rounds * len(reports)
+    assert sum(one["met"] for one in reports) == 0, "two processes held the lease at once"
+    assert sum(one["refused"] for one in reports) > 0, "the processes never overlapped, so nothing was tested"
 
 
-def check_slots(told: list[dict[str, Any]], rounds: int) -> None:
-    won = sorted(sequence for one in told for sequence in one["won"])
-    committed, aborted = ({seq for one in told for seq in one[way]} for way in ("committed", "aborted"))
+def check_slots(reports: list[dict[str, Any]], rounds: int) -> None:
+    won = sorted(sequence for one in reports for sequence in one["won"])
+    committed, aborted = ({seq for one in reports for seq in one[way]} for way in ("committed", "aborted"))
     assert won == list(range(1, rounds + 1)), "each number has one winner"
     assert committed | aborted == set(won)
     assert not committed & aborted, "a load was decided both ways"
@@ -50,7 +50,7 @@ def check_slots(told: list[dict[str, Any]], rounds: int) -> None:
 def test_of_concurrent_processes_one_gets_the_lease_one_the_slot_and_one_the_decision(
     processes: int,
 ) -> None:
-    told = contend("disk", processes, ROUNDS)
+    reports = contend("disk", processes, ROUNDS)
 
-    check_lease(told, ROUNDS)
-    check_slots(told, ROUNDS)
+    check_lease(reports, ROUNDS)
+    check_slots(reports, ROUNDS)

@@ -1,4 +1,4 @@
-"""Control files that were cut off, overwritten or written by somebody else: an error that names the file."""
+"""Truncated, overwritten and foreign control files cause an error that names the file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ KINDS: dict[str, tuple[str, Reader]] = {
     ),
     "lease": ("lease/0000000001.json", lambda p: acquire_lease(p.store, pipeline="shop")),
 }
-"""Where each kind of control file stands, and who reads it. `beat` and `hint` only help: they are below."""
+"""The path and the reader of each kind of control file, except the optional `beat` and `hint`."""
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",

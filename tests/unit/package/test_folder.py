@@ -1,4 +1,4 @@
-"""Folders of data files: what a listing has to show for one to be the folder that was described."""
+"""Folders of data files are compared with their description by a listing."""
 
 from __future__ import annotations
 

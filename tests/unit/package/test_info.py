@@ -1,4 +1,4 @@
-"""Packages and jobs as people and programs look at them."""
+"""Descriptions of packages and jobs."""
 
 from __future__ import annotations
 

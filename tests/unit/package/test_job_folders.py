@@ -1,4 +1,4 @@
-"""How jobs move, and what is found when a move stopped half way."""
+"""Moves of jobs, complete and interrupted."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def test_a_process_killed_at_any_operation_can_be_continued_by_the_next(
 ) -> None:
     names = tuple(TRANSITIONS) if ALL else MOVES
 
-    told = run_kills("disk", *names)
+    reports = run_kills("disk", *names)
 
-    assert told.startswith(f"{len(names)} transitions, ")
+    assert reports.startswith(f"{len(names)} transitions, ")
     with capsys.disabled():
-        print(f"\non a disk: {told}")  # noqa: T201
+        print(f"\non a disk: {reports}")  # noqa: T201

@@ -66,7 +66,7 @@ class OtherProcess:
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """Wait for its death, but do not ask what became of it: its number stays taken."""
+        """Wait for its death without reaping it: its process id remains taken."""
         self.send(signal.SIGKILL)
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
 
@@ -93,7 +93,7 @@ def take(storage: FileStorage, times: LeaseTimes = QUICK) -> Lease:
 
 
 def hide_machine(storage: FileStorage, epoch: int) -> None:
-    """As if the holder were on another machine: nobody can look whether its process lives."""
+    """Pretend that the holder is on another machine, so that its process cannot be checked."""
     name = f"lease/{epoch:010d}.json"
     document = storage.read_json(name)
     assert document
@@ -117,8 +117,8 @@ def test_a_refused_process_gets_the_holder_of_the_lease(storage: FileStorage) ->
         with pytest.raises(PipelineLocked) as caught:
             take(storage)
 
-    told = vars(caught.value)
-    assert (told["pipeline"], told["process"], told["alive"]) == ("shop", os.getpid(), 30.0)
+    reports = vars(caught.value)
+    assert (reports["pipeline"], reports["process"], reports["alive"]) == ("shop", os.getpid(), 30.0)
 
 
 def test_a_released_lease_is_free_at_once_and_the_epoch_increases(storage: FileStorage) -> None:
@@ -168,10 +168,10 @@ def test_a_suspended_holder_finds_its_leases_lost_and_cannot_seal(tmp_path: Path
         other.send(signal.SIGCONT)
         time.sleep(0.3)  # time for some beats
 
-        told = other.ask()
+        reports = other.ask()
 
-    # Where nobody came, the number is free; but the lease ran out, and is not renewed.
-    assert told == [{"is_held": False, "sealed": False}, {"is_held": False, "sealed": True}]
+    # Without a successor the number is free; but the lease has expired and is not renewed.
+    assert reports == [{"is_held": False, "sealed": False}, {"is_held": False, "sealed": True}]
     assert taken.last_sealed() == manifest_of("2.0", 1)
     lease.check()
     lease.release()
@@ -225,7 +225,7 @@ class Interrupted(LocalFiles):
 
 
 def test_a_late_process_cannot_take_a_deleted_old_epoch(storage: FileStorage, tmp_path: Path) -> None:
-    # Nobody has to wait here; a machine that stands still for a moment must not make a holder late.
+    # Long times: a short pause of the machine must not expire the lease.
     take(storage, LeaseTimes()).release()
     files = Interrupted()
 
@@ -254,7 +254,7 @@ def test_a_heartbeat_during_a_takeover_stops_both_processes(storage: FileStorage
     with pytest.raises(PipelineLocked):
         take(FileStorage(str(tmp_path), files=files))
 
-    assert current_epoch(storage) == 2, "who beat will find this epoch and stop"
+    assert current_epoch(storage) == 2, "the holder will find this epoch and stop"
     lease = take(storage)
     assert lease.epoch == 3, "the second epoch was given back"
     lease.release()
@@ -287,7 +287,7 @@ def test_on_lost_is_called_when_the_storage_is_unreachable_for_too_long(tmp_path
 
 
 class Failing(LocalFiles):
-    """Fails or hangs at what a test names, as soon as the test says so."""
+    """Fails or hangs at a chosen operation, once the test enables it."""
 
     def __init__(self, *, on: str, hangs: bool = False) -> None:
         self._on, self._hangs = on, hangs
@@ -308,7 +308,7 @@ def test_on_lost_is_called_even_while_the_storage_hangs(tmp_path: Path) -> None:
     )
     files.is_down.set()
 
-    assert lost.wait(5), "the thread that beats hangs, and nobody else looked at the clock"
+    assert lost.wait(5), "the heartbeat thread hangs, and no other thread watched the expiry"
 
     with pytest.raises(LeaseLost):
         lease.check()

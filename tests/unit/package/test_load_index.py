@@ -1,4 +1,4 @@
-"""The index of loads answers what a listing of all loads would, whatever happens in which order."""
+"""The index of loads equals a listing of all loads, after any history."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class World:
                 self.load("b" if pipeline == "a" else "a", draw, depth=depth)
 
     def by_dlt(self, draw: Callable[[Any], Any]) -> None:
-        """A load of dlt, of a pipeline of its own or of one of ours that is not at work."""
+        """A load of dlt, of another pipeline or of an idle one of penstock."""
         pipeline = draw(st.sampled_from([name for name in PIPELINES if name not in self.open]))
         load = Load(pipeline, draw(st.sampled_from(SCHEMAS)), self.next_id(is_old=False), 0, 0, True)
         base = f"{FileStorage(self.root)._base}"
@@ -280,7 +280,7 @@ def play(data: st.DataObject, *, supports_start_after: bool, steps: int) -> None
                 world.by_dlt(data.draw)
             case "lose":
                 world.lose_index()
-                world.moments.clear()  # a reader that came before holds on to the index
+                world.moments.clear()  # an earlier reader keeps its index
             case pipeline:
                 world.load(pipeline, data.draw)
         world.check()

@@ -79,9 +79,9 @@ def test_a_manifest_of_a_later_format_is_refused() -> None:
 
 
 def test_a_shared_folder_counts_for_the_root_and_not_for_nested_tables() -> None:
-    said: dict[str, Any] = {"write_disposition": "append", "data": "a", "more": ("b",)}
-    child = TableEntry(table="items__tags", job="tags", **said)
-    root = TableEntry(table="items", job="items", **said)
+    options: dict[str, Any] = {"write_disposition": "append", "data": "a", "more": ("b",)}
+    child = TableEntry(table="items__tags", job="tags", **options)
+    root = TableEntry(table="items", job="items", **options)
     folders = [DataFolder(path="a", bytes=3), DataFolder(path="b", bytes=4)]
 
     assert job_sizes([child, root], folders) == {"tags": 0, "items": 7}
@@ -89,9 +89,9 @@ def test_a_shared_folder_counts_for_the_root_and_not_for_nested_tables() -> None
 
 
 def test_a_shared_folder_counts_once_in_any_position() -> None:
-    said: dict[str, Any] = {"write_disposition": "append"}
-    child = TableEntry(table="items__tags", job="tags", data="b", **said)
-    root = TableEntry(table="items", job="items", data="a", more=("b",), **said)
+    options: dict[str, Any] = {"write_disposition": "append"}
+    child = TableEntry(table="items__tags", job="tags", data="b", **options)
+    root = TableEntry(table="items", job="items", data="a", more=("b",), **options)
 
     sizes = job_sizes([child, root], [DataFolder(path="a", bytes=3), DataFolder(path="b", bytes=4)])
 

@@ -1,4 +1,4 @@
-"""Packages against their model: `make packages` for many sequences, `PENSTOCK_TEST_SEED` to repeat them."""
+"""Packages against their model; `make packages` runs many sequences, `PENSTOCK_TEST_SEED` repeats them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(
     return Machine.tally
 
 
-def told(where: str, tally: Counter[str]) -> str:
+def summary(where: str, tally: Counter[str]) -> str:
     points = sum(" at " in name for name in tally)
     return (
         f"{where}: {tally['sequences']} sequences, {tally['steps']} steps, {tally['stops']} stops "
@@ -56,7 +56,7 @@ def test_packages_on_a_disk_follow_the_model_wherever_a_process_stops(
 
     assert tally["stops"] > SEQUENCES / 2
     with capsys.disabled():
-        print(f"\n{told('on a disk', tally)}")  # noqa: T201 - a number that people ask for
+        print(f"\n{summary('on a disk', tally)}")  # noqa: T201 - a summary of the run
 
 
 def test_packages_in_an_object_store_follow_the_model_wherever_a_process_stops(
@@ -66,4 +66,4 @@ def test_packages_in_an_object_store_follow_the_model_wherever_a_process_stops(
 
     assert tally["stops"] > SEQUENCES / 2
     with capsys.disabled():
-        print(f"\n{told('in an object store', tally)}")  # noqa: T201
+        print(f"\n{summary('in an object store', tally)}")  # noqa: T201

@@ -1,4 +1,4 @@
-"""What the client of an object store raises becomes an error that says whether it may pass."""
+"""Errors of object store clients are translated into retryable and terminal ones."""
 
 from __future__ import annotations
 

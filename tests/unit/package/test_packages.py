@@ -1,4 +1,4 @@
-"""Packages in their order: sealed once, decided once, finished, kept and dropped."""
+"""The order of packages: seal, decision, finish, retention and drop."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_slot_with_the_content_of_another_is_damage(packages: Packages) -> Non
 
 
 class Lossy:
-    """An object store whose answers get lost: it does what it is told and then fails to say so."""
+    """An object store that loses replies: it performs a request and then fails."""
 
     def __init__(self, system: Any, *errors: OSError) -> None:
         self._system, self._errors, self.tries = system, list(errors), 0

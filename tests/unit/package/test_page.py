@@ -1,4 +1,4 @@
-"""The reference page of load packages: every signature, and every sentence that says what happens.
+"""The reference page of load packages: every signature, and every sentence about behaviour.
 
 The page is `common.storages.load_package`. Signatures are written down here as name, kind and default;
 `SENTENCES` names for each sentence of the page the test below that shows it.
@@ -73,7 +73,7 @@ CLASSES = ("TLoadPackageState", "TLoadPackage", "ParsedLoadJobFileName", "Packag
 
 
 class Sentence(NamedTuple):
-    """What the page says, in a few words, and the test that shows it."""
+    """A sentence of the page, in a few words, and the test that shows it."""
 
     says: str
     test: str
@@ -438,7 +438,7 @@ def test_nothing_is_removed_from_a_package_with_failed_jobs(storage: PackageStor
     assert storage.list_completed_jobs(LOAD_ID) == [f"{LOAD_ID}/completed_jobs/{OTHER}"]
 
 
-# --- what a package tells
+# --- info of a package
 
 
 def test_the_name_of_the_schema_is_returned(storage: PackageStorage) -> None:

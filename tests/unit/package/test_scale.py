@@ -1,4 +1,4 @@
-"""What a package costs does not depend on the number of its data files: nobody lists or moves them."""
+"""The cost of a package does not depend on the number of its data files."""
 
 from __future__ import annotations
 
@@ -144,8 +144,10 @@ def test_the_number_of_storage_calls_does_not_grow_with_the_number_of_data_files
     assert many["complete_loading_package"].total() - many["complete_loading_package"]["listed"] == 3
     assert many["let the data go"]["delete"] == 1
     with capsys.disabled():
-        told = ", ".join(f"{phase} {counted.total() - counted['listed']}" for phase, counted in many.items())
-        print(f"\ncalls for {TABLES} tables of 2 or 2,000 files each: {told}")  # noqa: T201
+        reports = ", ".join(
+            f"{phase} {counted.total() - counted['listed']}" for phase, counted in many.items()
+        )
+        print(f"\ncalls for {TABLES} tables of 2 or 2,000 files each: {reports}")  # noqa: T201
 
 
 @pytest.mark.parametrize("phase", ["look", "complete_loading_package"])

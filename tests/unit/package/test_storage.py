@@ -175,7 +175,7 @@ def test_a_memory_storage_behaves_the_same(tmp_path: Path) -> None:
 
 
 class Late:
-    """A store that knows a name is taken before it shows what stands there."""
+    """A store that refuses a taken name before it shows the object."""
 
     def __init__(self, files: AbstractFileSystem) -> None:
         self._files, self.looks = files, 0
@@ -200,7 +200,7 @@ def test_a_taken_name_is_polled_until_its_object_is_visible(
 
 
 class Lying:
-    """A store that says something else than it does, so many times."""
+    """A store that reports a wrong result a number of times."""
 
     def __init__(self, name: str, *, times: int) -> None:
         self.files, self._lies = fsspec.filesystem("memory"), Counter({name: times})
@@ -260,7 +260,7 @@ def test_an_object_that_cannot_be_deleted_is_an_error(
 
 
 class Refused(Exception):
-    """As botocore tells of an answer."""
+    """An error with a response, as botocore raises it."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"An error occurred ({status}) when calling the PutObject operation")
@@ -403,5 +403,5 @@ def test_the_content_of_a_file_is_synced_before_it_has_its_name(tmp_path: Path, 
 
     content, folders = synced[::2], synced[1::2]
     assert [path.partition(".tmp-")[0] for path in content[:3]] == [f"{tmp_path}/"] * 3
-    assert content[3] == f"{tmp_path}/d", "a data file counts once a marker says so"
+    assert content[3] == f"{tmp_path}/d", "a data file counts once a marker is written"
     assert folders == [str(tmp_path)] * 4

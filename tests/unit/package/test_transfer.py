@@ -1,4 +1,4 @@
-"""A package that was extracted in one place is normalized in another."""
+"""An extracted package is moved to another storage."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def lease(target: Package) -> Iterator[Lease]:
 def test_data_state_and_marker_are_transferred_and_the_original_is_deleted(
     package: Package, target: Package, lease: Lease
 ) -> None:
-    said, state = package.read_extracted(), package.state()
+    options, state = package.read_extracted(), package.state()
 
     carried = transfer_package(package, target, lease=lease, is_transferred=False)
 
     assert (carried.status, carried.state()) == ("extracted", state)
-    assert carried.read_extracted() == {**said, "epoch": 1}
+    assert carried.read_extracted() == {**options, "epoch": 1}
     assert carried.store.read("data/extracted/00002/part-1.parquet") == b"1" * 1000
     assert not package.exists()
 

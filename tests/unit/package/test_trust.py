@@ -1,4 +1,4 @@
-"""Which storages are believed when they say that a file was made once."""
+"""Trust in the put-if-absent of storages."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Liar(LocalFiles):
 
 
 class Refuser(LocalFiles):
-    """Never makes a file, because somebody else always was first."""
+    """Never creates a file, as if another process always were first."""
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
         return False

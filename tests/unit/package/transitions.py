@@ -1,4 +1,4 @@
-"""Every public call that changes a package, with what must be there before it, for `kill_process.py`."""
+"""Every public call that changes a package, with its preparation, for `kill_process.py`."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def there(packages: Packages) -> Packages:
 
 
 def carried(packages: Packages) -> None:
-    # A lease of its own: each call would leave another epoch among the packages.
+    # A separate lease: each call would leave another epoch among the packages.
     with hold_lease(FileStorage(f"memory://{uuid4().hex}"), pipeline="shop") as lease:
         is_there = packages.package(ONE).status != "new"
         transfer_package(
@@ -148,16 +148,16 @@ def extracted_there(packages: Packages) -> None:
     package.mark_extracted({})
 
 
-def held_by_nobody(packages: Packages) -> None:
+def unheld_lease(packages: Packages) -> None:
     for _ in range(4):
         acquire_lease(packages.store, pipeline="shop", times=SOON).release()
 
 
-def held_by_the_dead(packages: Packages) -> None:
-    held_by_nobody(packages)
+def lease_of_dead_process(packages: Packages) -> None:
+    unheld_lease(packages)
     acquire_lease(
         packages.store, pipeline="shop", times=SOON
-    )  # whoever prepares is gone when the call is made
+    )  # the preparing process has ended before the call
 
 
 def on(load_id: str, call: Callable[[Package], object]) -> Callable[[Packages], object]:
@@ -224,10 +224,10 @@ TRANSITIONS: dict[str, Transition] = {
     "to_roll_forward, aborted": Transition(abort_without_end, lambda p: p.pending_load()),
     "lease, first": Transition(nothing, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON)),
     "lease, released": Transition(
-        held_by_nobody, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON)
+        unheld_lease, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON)
     ),
     "lease, from the dead": Transition(
-        held_by_the_dead, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON)
+        lease_of_dead_process, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON)
     ),
     "lease, release": Transition(
         nothing, lambda p: acquire_lease(p.store, pipeline="shop", times=SOON).release()
