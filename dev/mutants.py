@@ -474,7 +474,7 @@ MUTANTS = (
         "        return digest in self._state_digests or (\n            self._file is not None and digest in self._read_file_digests()\n        )\n",
         "        return self._file is not None and digest in self._read_file_digests()\n",
         "tests/unit/extract/cursor/test_boundary.py",
-        "tests/unit/extract/cursor/test_rows.py",
+        "tests/unit/extract/cursor/test_tracker.py",
     ),
     unit(
         "a boundary file matches the digest in the state",

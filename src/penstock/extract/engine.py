@@ -74,10 +74,8 @@ class ExtractEngine:
 
     def __init__(self, flow: Flow, workload: Workload, cursors: Cursors | None = None) -> None:
         self.roots = build_nodes(flow, cursors or Cursors({}, source=str(flow.name)))
-        self._max_parallel_items, self._continues_on_error = (
-            workload.max_parallel_items,
-            workload.on_error == "continue",
-        )
+        self._max_parallel_items = workload.max_parallel_items
+        self._continues_on_error = workload.on_error == "continue"
         self.is_paused = False
         self.failures: dict[str, PenstockError] = {}
         """The errors of failed resources, by name; the others continue."""

@@ -47,13 +47,8 @@ class ItemIterator:
         mode: IteratorMode,
         is_eager: bool = False,
     ) -> None:
-        self.node, self.stage_index, self.user_iterator, self.mark, self.mode = (
-            node,
-            stage_index,
-            user_iterator,
-            mark,
-            mode,
-        )
+        self.node, self.stage_index, self.mark, self.mode = node, stage_index, mark, mode
+        self.user_iterator = user_iterator
         self.is_root, self.is_eager, self._item_number = user_iterator is None, is_eager, node.items_read
         self.parent: ItemIterator | None = None
         """The iterator that continues when this one is exhausted."""

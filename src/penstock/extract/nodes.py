@@ -64,17 +64,8 @@ class Node:
     """One stream: its stages, its context, and the transformers that it feeds."""
 
     __slots__ = (
-        *(
-            "_closed",
-            "_cursor_index",
-            "_is_stopped",
-            "_has_failed",
-            "_parent",
-            "children",
-            "context",
-            "limit",
-        ),
-        *("metrics", "stages", "stream", "items_read", "is_selected"),
+        *("_closed", "_cursor_index", "_has_failed", "_is_stopped", "_parent", "children", "context"),
+        *("is_selected", "items_read", "limit", "metrics", "stages", "stream"),
     )
 
     def __init__(self, stream: Stream, cursors: Cursors, parent: Node | None = None) -> None:

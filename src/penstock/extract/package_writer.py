@@ -44,13 +44,8 @@ class PackageWriter:
         frame_writer: FrameWriter,
         submit: WorkSubmitter | None,
     ) -> None:
-        self._writers, self._router, self._quarantine, self._frame_writer = (
-            writers,
-            router,
-            quarantine,
-            frame_writer,
-        )
-        self._submit = submit
+        self._writers, self._router, self._quarantine = writers, router, quarantine
+        self._frame_writer, self._submit = frame_writer, submit
         self.rows: Counter[str] = Counter()
         """The rows of each resource so far."""
 

@@ -85,11 +85,8 @@ class Boundary:
 
     def state_texts(self) -> list[str]:
         """Return the hashes for the state: all but those in the file."""
-        return sorted(
-            map(
-                digest_to_text, {*self._new_digests, *(self._state_digests if self._includes_earlier else ())}
-            )
-        )
+        earlier = self._state_digests if self._includes_earlier else ()
+        return sorted(map(digest_to_text, {*self._new_digests, *earlier}))
 
     @property
     def file(self) -> BoundaryFile | None:

@@ -128,11 +128,8 @@ class CursorHook:
     def after(self, result: FrameWriteResult) -> None:
         """Advance the cursors by the written frame."""
         for number, tracker in enumerate(self.trackers):
-            tracker.record_item(
-                tracker.spark_cursor.record_written(
-                    result, self.frame, _metrics_with_suffix(result.observed, f"_{number}")
-                )
-            )
+            observed = _metrics_with_suffix(result.observed, f"_{number}")
+            tracker.record_item(tracker.spark_cursor.record_written(result, self.frame, observed))
 
 
 def _metrics_with_suffix(metrics: Mapping[str, Any] | None, suffix: str) -> dict[str, Any] | None:
