@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -39,7 +38,7 @@ from penstock.schema.defaults import LOAD_ID_COLUMN
 from penstock.spark.conf import temporary_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -92,7 +91,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             if not any(name in condition for name in (*_READ_CHECKS, _NO_TIME_TRAVEL)):
                 raise
             # The read is retried without these checks; a frame keeps the settings of its creation.
-            with _checks_disabled(spark, *_READ_CHECKS.values()):
+            with _READ_CHECKS_LOCK, temporary_conf(spark, dict.fromkeys(_READ_CHECKS.values(), "false")):
                 if version is not None and _NO_TIME_TRAVEL in condition:
                     reader = spark.read.format("delta").option("versionAsOf", version)
                     return reader.load(self._location(table, spark))
@@ -144,7 +143,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         commits = self._history(table.name, spark).commits_of_load(mark)
         if not commits:
             options = {**_transaction_options(mark), **self._file_size_options(), **_ALL_PARTITIONS}
-            with _mark_commits(spark, mark), temporary_conf(spark, self._file_size_conf()):
+            with temporary_conf(spark, _statement_conf(mark) | self._file_size_conf()):
                 spark.conf.unset(_LAST_COMMIT)
                 retry_on_conflict(
                     table.name,
@@ -171,7 +170,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         spark: SparkSession,
     ) -> AppliedJob:
         """Merge a source into a table; missing columns are added by the same commit."""
-        with _mark_commits(spark, mark):
+        with temporary_conf(spark, _statement_conf(mark)):
             spark.conf.unset(_LAST_COMMIT)
             source.createOrReplaceTempView(_SOURCE_VIEW)
             try:
@@ -355,30 +354,10 @@ def _transaction_options(mark: LoadMark) -> dict[str, str]:
     }
 
 
-@contextmanager
-def _mark_commits(spark: SparkSession, mark: LoadMark) -> Iterator[None]:
-    """Mark the commits of statements in the block by session settings, as statements take no options."""
-    conf = {
+def _statement_conf(mark: LoadMark) -> dict[str, str]:
+    """Return the session settings that mark the commits of statements, which take no options."""
+    return {
         f"{_WRITE_CONF_PREFIX}txnAppId": app_id(mark),
         f"{_WRITE_CONF_PREFIX}txnVersion": str(mark.sequence),
         USER_METADATA: load_metadata(mark),
     }
-    with temporary_conf(spark, conf):
-        yield
-
-
-@contextmanager
-def _checks_disabled(spark: SparkSession, *checks: str) -> Iterator[None]:
-    """Disable checks in the block, and restore them afterwards: the session may be the user's."""
-    with _READ_CHECKS_LOCK:
-        previous = {check: spark.conf.get(check, None) for check in checks}
-        for check in checks:
-            spark.conf.set(check, "false")
-        try:
-            yield
-        finally:
-            for check, value in previous.items():
-                if value is None:
-                    spark.conf.unset(check)
-                else:
-                    spark.conf.set(check, value)
