@@ -59,9 +59,9 @@ class ConnectionStringCredentials(CredentialsConfiguration):
         text = render(hide_password=False) if render else native_value
         parts = _URL.fullmatch(text) if isinstance(text, str) else None
         if parts is None:
-            raise ValueError("it is not of the form drivername://username:password@host:port/database?query")
+            raise ValueError("expected the form drivername://username:password@host:port/database?query")
         if _is_password_cut(parts):
-            raise ValueError("it has a `?` before the `@`: in a password it is written %3F")
+            raise ValueError("unquoted `?` before the `@`: write %3F in a password")
         query = parse_qs(parts["query"] or "")
         self.drivername = parts["drivername"]
         self.database = parts["database"] or None
@@ -122,7 +122,7 @@ class AwsCredentials(CredentialsConfiguration):
     @model_validator(mode="after")
     def _require_both_keys(self) -> Self:
         if (self.aws_access_key_id is None) != (self.aws_secret_access_key is None):
-            raise ValueError("aws_access_key_id and aws_secret_access_key belong together: one is missing")
+            raise ValueError("aws_access_key_id and aws_secret_access_key must be set together")
         return self
 
     def to_session_credentials(self) -> dict[str, str | None]:

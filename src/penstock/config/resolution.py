@@ -278,7 +278,7 @@ def _native_fields(
         raise _coercion_error(spec.__name__, spec, location, redact_pieces(str(error), text)) from None
     unknown = [name for name in parts if name not in spec.model_fields]
     if unknown:
-        raise _coercion_error(unknown[0], spec, location, "there is no such field")
+        raise _coercion_error(unknown[0], spec, location, "unknown field")
     return parts
 
 

@@ -126,7 +126,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 def _warn_world_readable(path: Path) -> None:
     if path not in _warned:
         _warned.add(path)
-        _log.warning("%s can be read by everybody on this machine: chmod 600 %s", path, path)
+        _log.warning("%s is readable by all users of this machine: run chmod 600 %s", path, path)
 
 
 @lru_cache(maxsize=32)

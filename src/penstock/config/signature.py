@@ -114,7 +114,7 @@ def _marked_field(function: Callable[..., Any], parameter: inspect.Parameter) ->
     hint = _parameter_hint(function, parameter)
     if hint is _UNRESOLVED_HINT:
         raise UsageError(
-            f"the type of {parameter.name} in {function} cannot be read: {parameter.annotation}",
+            f"unknown type of {parameter.name} in {function}: {parameter.annotation}",
             hint="import the type where the function is defined, not only for type checks",
         )
     kind = Any if hint is None else hint

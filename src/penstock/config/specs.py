@@ -122,11 +122,11 @@ class CredentialsConfiguration(BaseConfiguration):
 
     def parse_native_representation(self, native_value: Any) -> None:
         """Set the fields from a native value, such as a connection string, or raise ValueError."""
-        raise ValueError(f"{type(self).__name__} cannot be given as one value")
+        raise ValueError(f"{type(self).__name__} cannot be created from one value")
 
     def to_native_representation(self) -> Any:
         """Return one value for all fields. It contains secrets."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be told in one value")
+        raise NotImplementedError(f"{type(self).__name__} has no native representation")
 
     def to_native_credentials(self) -> Any:
         """Return the value with which other libraries log in: the native representation."""

@@ -98,7 +98,7 @@ class DestinationClientDwhConfiguration(DestinationClientConfiguration):
         """
         if not self.dataset_name:
             raise UsageError(
-                f"no dataset is named for {self.destination_name or 'the destination'}",
+                f"{self.destination_name or 'the destination'} has no dataset name",
                 hint="pass dataset_name=... to penstock.pipeline()",
             )
         is_default = self.default_schema_name in (None, schema.name)
@@ -112,7 +112,7 @@ class DestinationClientDwhConfiguration(DestinationClientConfiguration):
         name = self._normalized_name(layout.replace("%s", dataset, 1), schema)
         if name == dataset:
             raise UsageError(
-                f"dataset and staging dataset would both be called {name!r}",
+                f"dataset and staging dataset have the same name {name!r}",
                 hint="set staging_dataset_name_layout to something like '%s_staging'",
                 staging_dataset_name_layout=layout,
             )

@@ -49,7 +49,8 @@ class CursorOptions:
             if getattr(self, name) not in choices:
                 words = ", ".join(str(word) for word in choices if word is not None)
                 raise UsageError(
-                    f"{getattr(self, name)!r} is no {name} of an incremental", hint=f"use one of: {words}"
+                    f"{getattr(self, name)!r} is not a valid {name} of an incremental",
+                    hint=f"use one of: {words}",
                 )
 
     @property
@@ -97,8 +98,8 @@ class CursorOptions:
             return self
         if self.initial_value is None:
             raise UsageError(
-                f"the incremental on {self.cursor_path} has an end_value and no initial_value",
-                hint="give both: the range between them is read, whatever was read before",
+                f"the incremental on {self.cursor_path} has an end_value without an initial_value",
+                hint="pass both to read the range between them, regardless of the state",
             )
         try:
             is_beyond = self.last_value_func((self.end_value, self.initial_value)) == self.end_value
@@ -112,7 +113,7 @@ class CursorOptions:
         return UsageError(
             f"the initial_value {self.initial_value!r} of the incremental on {self.cursor_path} {problem} "
             f"(end_value {self.end_value!r})",
-            hint="give two values of one type, of which last_value_func picks the end_value",
+            hint="pass two values of one type, of which last_value_func selects the end_value",
         )
 
 
@@ -124,6 +125,6 @@ def last_value_function(name_or_function: LastValueFunc | str | None) -> LastVal
         return name_or_function
     if name_or_function not in _FUNCTIONS_BY_NAME:
         raise UsageError(
-            f"{name_or_function!r} is no last_value_func", hint="use max, min or a function of your own"
+            f"{name_or_function!r} is not a valid last_value_func", hint="use max, min or a function"
         )
     return _FUNCTIONS_BY_NAME[name_or_function]

@@ -120,8 +120,8 @@ def _segments(text: str, tokens: list[tuple[str, str]]) -> Iterator[PathSegment]
 
 def _invalid_path(text: str) -> UsageError:
     return UsageError(
-        f"{text!r} is not a path to a cursor",
-        hint="write a field as it stands in the data, 'quoted' if it has other characters than letters, "
+        f"{text!r} is not a valid cursor path",
+        hint="write a field name of the data, 'quoted' if it has characters other than letters, "
         "digits and _, or a path such as a.b, a[0].b or $.items[*].at",
     )
 

@@ -113,7 +113,7 @@ def make_hints(**hints: Any) -> TableHints:
     """
     known = {each.name for each in fields(TableHints)}
     if unknown := [name for name in hints if name not in known]:
-        raise UsageError(f"there is no hint {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
+        raise UsageError(f"unknown hint {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
     # An empty disposition is unset: there is no earlier one to restore.
     given = {name: value for name, value in hints.items() if value or name != "write_disposition"}
     read = {name: _READERS.get(name, freeze)(value) for name, value in given.items() if value is not None}
@@ -135,7 +135,9 @@ def key_columns(keys: Any) -> tuple[str, ...]:
 
 def _validate(hints: TableHints) -> TableHints:
     if hints.nested is not None and hints.nested not in NESTED_VALUES:
-        raise UsageError(f"nested cannot be {hints.nested!r}", hint=f"use one of: {', '.join(NESTED_VALUES)}")
+        raise UsageError(
+            f"invalid value {hints.nested!r} of nested", hint=f"use one of: {', '.join(NESTED_VALUES)}"
+        )
     if hints.dynamic_names and not hints.has_dynamic_table_name:
         raise InconsistentTableTemplate(hint_name=hints.dynamic_names[0], table_name=str(hints.table_name))
     return hints
@@ -170,10 +172,10 @@ def _read_columns(columns: Any) -> Any:
         )
     if isinstance(columns, Sequence) and not isinstance(columns, str):
         if any(not isinstance(column, Mapping) or "name" not in column for column in columns):
-            raise UsageError("a column in a list of columns has no name", hint="give each one a 'name'")
+            raise UsageError("a column in a list of columns has no name", hint="add a 'name' to every column")
         return freeze({column["name"]: column for column in columns})
     raise UsageError(
-        f"columns cannot be a {type(columns).__name__}",
+        f"invalid type {type(columns).__name__} of columns",
         hint="pass a dict of columns by name, a list of columns, or a pydantic model",
     )
 

@@ -235,5 +235,5 @@ def as_incremental(hint: Any) -> Incremental[Any]:
     if isinstance(hint, dict):
         return Incremental(**hint)
     raise UsageError(
-        f"a {type(hint).__name__} is no incremental", hint="use penstock.sources.incremental(...)"
+        f"a {type(hint).__name__} is not an incremental", hint="use penstock.sources.incremental(...)"
     )

@@ -67,7 +67,7 @@ def check_refresh(mode: str | None) -> TRefreshMode | None:
     """
     known = get_args(TRefreshMode)
     if mode is not None and mode not in known:
-        raise UsageError(f"there is no refresh {mode!r}", hint=f"use one of: {', '.join(known)}")
+        raise UsageError(f"unknown refresh {mode!r}", hint=f"use one of: {', '.join(known)}")
     return cast("TRefreshMode | None", mode)
 
 

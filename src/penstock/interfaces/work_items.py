@@ -33,7 +33,7 @@ class RateLimit:
         match = _RATE_PATTERN.fullmatch(str(text))
         if match is None:
             raise UsageError(
-                f"{text!r} is no rate limit",
+                f"{text!r} is not a valid rate limit",
                 hint='write a number of calls and a unit: "50/s", "100/m" or "5000/h"',
             )
         return RateLimit(int(match[1]), _UNIT_SECONDS[match[2]])

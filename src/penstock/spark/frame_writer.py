@@ -86,8 +86,8 @@ def _check_timestamp_precision(document: Mapping[str, Any], spark: SparkSession)
         return
     if spark.conf.get(_TIMESTAMP_TYPE_KEY, None) == "TIMESTAMP_MILLIS":
         raise UsageError(
-            "the session of the DataFrame writes moments without their microseconds",
-            hint=f"unset {_TIMESTAMP_TYPE_KEY}, or cast moments to text",
+            "the session of the DataFrame writes timestamps without microseconds",
+            hint=f"unset {_TIMESTAMP_TYPE_KEY}, or cast timestamps to text",
         )
 
 

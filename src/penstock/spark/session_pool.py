@@ -156,7 +156,7 @@ class SessionPool:
             SESSION_CACHE.put(pooled, app_id=_app_id(self._user.spark))
         except (PySparkException, Py4JError, OSError) as error:
             # Spark was stopped or died: the session is not usable again.
-            LOG.debug("a session is not kept: %s", error)
+            LOG.debug("a session is not cached: %s", error)
 
     def _configure(self, spark: SparkSession, key: ConfKey) -> PooledSession:
         conf = self._conf()
@@ -181,7 +181,7 @@ class SessionPool:
     def _clone_session(self) -> SparkSession:
         user = self._user.spark
         if not hasattr(user, "cloneSession"):
-            self._add_note("this Spark Connect client cannot clone sessions: penstock works in the given one")
+            self._add_note("this Spark Connect client cannot clone sessions: penstock uses the given session")
             return user
         # A session without a request does not exist on the server yet and cannot be cloned.
         user.conf.get("spark.sql.session.timeZone")

@@ -99,7 +99,7 @@ def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[s
     known = {case.name for case in cases}
     unknown = [name for name in (*(gaps or {}), *only) if name not in known]
     if unknown:
-        raise UsageError(f"there is no case {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
+        raise UsageError(f"unknown case {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
     chosen = [case for case in cases if not only or case.name in set(only)]
     return tuple(replace(case, gap=(gaps or {}).get(case.name)) for case in chosen)
 

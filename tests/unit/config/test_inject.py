@@ -229,7 +229,7 @@ def test_a_default_that_no_file_could_hold_is_left_alone(monkeypatch: pytest.Mon
 
 
 def test_a_marked_argument_whose_type_cannot_be_read_is_refused_at_once() -> None:
-    with pytest.raises(UsageError, match=r"the type of frame in .*reading.* cannot be read: pd\.DataFrame"):
+    with pytest.raises(UsageError, match=r"unknown type of frame in .*reading.*: pd\.DataFrame"):
 
         @with_config
         def reading(frame: pd.DataFrame = config_value) -> None: ...

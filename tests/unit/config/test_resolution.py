@@ -143,7 +143,7 @@ def test_secrets_of_a_spec_do_not_show() -> None:
 
 
 def test_an_unknown_field_in_the_call_is_refused() -> None:
-    with pytest.raises(ConfigValueCannotBeCoerced, match="no such field"):
+    with pytest.raises(ConfigValueCannotBeCoerced, match="unknown field"):
         resolve_configuration(Api, settings=Settings(), explicit={"ulr": "x"})
 
 

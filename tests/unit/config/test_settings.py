@@ -235,7 +235,9 @@ def test_a_file_of_secrets_that_everybody_can_read_is_warned_about_once(
 
     said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     path = project / ".penstock" / "secrets.toml"
-    assert said == ([f"{path} can be read by everybody on this machine: chmod 600 {path}"] if warned else [])
+    assert said == (
+        [f"{path} is readable by all users of this machine: run chmod 600 {path}"] if warned else []
+    )
 
 
 def test_the_other_file_may_be_read_by_everybody(project: Path, caplog: pytest.LogCaptureFixture) -> None:

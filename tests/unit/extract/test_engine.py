@@ -279,7 +279,7 @@ def test_a_coroutine_is_not_a_resource() -> None:
 
 
 def test_an_invalid_cursor_is_refused() -> None:
-    with pytest.raises(UsageError, match="is no incremental"):
+    with pytest.raises(UsageError, match="is not an incremental"):
         penstock.resource([{"id": 1}], name="orders", incremental=object())
 
 

@@ -103,7 +103,7 @@ def test_a_dataset_that_has_its_name_already_can_keep_it() -> None:
 
 
 def test_without_a_dataset_there_is_no_name() -> None:
-    with pytest.raises(UsageError, match="no dataset is named"):
+    with pytest.raises(UsageError, match="has no dataset name"):
         dwh(None).normalize_dataset_name(Schema("shop"))
 
 
@@ -113,7 +113,7 @@ def test_the_staging_dataset_is_another_one() -> None:
 
     assert dwh().normalize_staging_dataset_name(Schema("shop")) == "lake_staging"
     assert fixed.normalize_staging_dataset_name(Schema("shop")) == "waiting"
-    with pytest.raises(UsageError, match="both be called 'lake'"):
+    with pytest.raises(UsageError, match="have the same name 'lake'"):
         same.normalize_staging_dataset_name(Schema("shop"))
 
 

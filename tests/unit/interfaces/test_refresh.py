@@ -68,7 +68,7 @@ def test_what_is_no_refresh_is_not_taken_for_one(document: dict[str, Any]) -> No
 
 def test_a_mode_that_there_is_not_is_refused() -> None:
     assert check_refresh(None) is None
-    with pytest.raises(UsageError, match="there is no refresh 'drop_all'"):
+    with pytest.raises(UsageError, match="unknown refresh 'drop_all'"):
         check_refresh("drop_all")
 
 

@@ -208,7 +208,7 @@ def test_credentials_are_those_of_the_destination(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no destination"):
         penstock.pipeline("crm", tmp_path).load(credentials="x")
     other = penstock.pipeline("crm", tmp_path, destination=World(tmp_path).destination())
-    with pytest.raises(ConfigValueCannotBeCoerced, match="there is no such field"):
+    with pytest.raises(ConfigValueCannotBeCoerced, match="unknown field"):
         other.run([1], table_name="t", credentials="x")
 
 

@@ -221,9 +221,9 @@ def test_only_extracted_resources_are_refreshed(tmp_path: Path) -> None:
 def test_an_unknown_refresh_mode_is_refused_at_once(tmp_path: Path) -> None:
     mode: Any = "drop"
 
-    with pytest.raises(UsageError, match="there is no refresh 'drop'"):
+    with pytest.raises(UsageError, match="unknown refresh 'drop'"):
         penstock.pipeline("shop", tmp_path, refresh=mode)
-    with pytest.raises(UsageError, match="there is no refresh 'drop'"):
+    with pytest.raises(UsageError, match="unknown refresh 'drop'"):
         at_lake(tmp_path).run(orders(), refresh=mode)
 
 

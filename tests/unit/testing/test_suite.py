@@ -58,7 +58,7 @@ def test_what_a_destination_lacks_it_must_refuse(bench: Bench) -> None:
 
 
 def test_a_gap_without_a_case_is_an_error() -> None:
-    with pytest.raises(UsageError, match="there is no case 'no-such'"):
+    with pytest.raises(UsageError, match="unknown case 'no-such'"):
         destination_suite({"no-such": gap("never", "")})
 
 
