@@ -13,7 +13,7 @@ from tests.step_failures import step_raises
 
 import penstock
 from penstock.errors import DataValidationError
-from penstock.normalize.rows import MAX_ROWS
+from penstock.normalize.rows import MAX_SAMPLE_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-MANY = MAX_ROWS + 1_000
-LATE = MAX_ROWS + 500
+MANY = MAX_SAMPLE_ROWS + 1_000
+LATE = MAX_SAMPLE_ROWS + 500
 
 
 def items() -> Iterator[dict[str, Any]]:

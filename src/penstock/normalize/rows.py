@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from penstock.package import FileStorage
     from penstock.schema import Decision, StoredSchema
 
-# Of the sample.
-MAX_ROWS: Final = 5_000
-MAX_BYTES: Final = 16_000_000
-MAX_FILES: Final = 16
+MAX_SAMPLE_ROWS: Final = 5_000
+MAX_SAMPLE_BYTES: Final = 16_000_000
+MAX_SAMPLE_FILES: Final = 16
 _BATCH_SIZE: Final = 256
 _PARQUET: Final = ".parquet"
 _NUMBER: Final = re.compile(r"[0-9]+")
@@ -119,10 +118,10 @@ def read_sample(store: FileStorage, folders: Sequence[str], *, rows: int) -> Sam
         if name.endswith(_PARQUET)
     ]
     chosen = _evenly_spaced(files)
-    share = MAX_ROWS if rows <= MAX_ROWS else max(MAX_ROWS // max(len(chosen), 1), 1)
+    share = MAX_SAMPLE_ROWS if rows <= MAX_SAMPLE_ROWS else max(MAX_SAMPLE_ROWS // max(len(chosen), 1), 1)
     profile = RowProfile()
     for name in chosen:
-        texts = _sample_texts(store, name, rows=share, size=MAX_BYTES // len(chosen))
+        texts = _sample_texts(store, name, rows=share, size=MAX_SAMPLE_BYTES // len(chosen))
         profile = profile.merged_with(profile_rows(texts, start=row_number(name, 0, folders)))
     return Sample(profile=profile, is_complete=profile.rows == rows)
 
@@ -140,10 +139,10 @@ def row_number(file: str, position: int, folders: Sequence[str]) -> int:
 
 
 def _evenly_spaced(names: Sequence[str]) -> list[str]:
-    if len(names) <= MAX_FILES:
+    if len(names) <= MAX_SAMPLE_FILES:
         return list(names)
-    step = len(names) / MAX_FILES
-    return [names[int(step * index)] for index in range(MAX_FILES)]
+    step = len(names) / MAX_SAMPLE_FILES
+    return [names[int(step * index)] for index in range(MAX_SAMPLE_FILES)]
 
 
 def _sample_texts(store: FileStorage, name: str, *, rows: int, size: int) -> Iterator[bytes]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from penstock.normalize.nested_layout import LayoutNode, NestedLayout
     from penstock.normalize.plan import TablePlan
@@ -56,7 +57,7 @@ class PackageContext:
         """Return the path of a folder as Spark takes it."""
         return spark_path(f"{self.package.path}/{folder}")
 
-    def read_files(self, table_input: TableInput, columns: str | Any) -> DataFrame:
+    def read_files(self, table_input: TableInput, columns: str | StructType) -> DataFrame:
         """Read the extracted files of a table.
 
         The columns are always given: otherwise Spark runs a job to find them in the files.

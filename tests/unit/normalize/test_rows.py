@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.normalize.rows import MAX_BYTES, MAX_ROWS, read_sample, row_number
+from penstock.normalize.rows import MAX_SAMPLE_BYTES, MAX_SAMPLE_ROWS, read_sample, row_number
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def test_the_sample_of_a_small_table_is_complete(tmp_path: Path) -> None:
 
 def test_the_sample_of_a_large_table_is_the_first_rows_of_each_file(tmp_path: Path) -> None:
     for number in range(4):
-        write(tmp_path / "a", number, [f'{{"f{number}":{row}}}' for row in range(MAX_ROWS)])
+        write(tmp_path / "a", number, [f'{{"f{number}":{row}}}' for row in range(MAX_SAMPLE_ROWS)])
 
-    sample = read_sample(FileStorage(str(tmp_path)), ["a"], rows=4 * MAX_ROWS)
+    sample = read_sample(FileStorage(str(tmp_path)), ["a"], rows=4 * MAX_SAMPLE_ROWS)
 
     assert not sample.is_complete
-    assert sample.profile.rows == MAX_ROWS
+    assert sample.profile.rows == MAX_SAMPLE_ROWS
     assert {item.path for item in sample.profile.evidence if item.path} == {
         (f"f{number}",) for number in range(4)
     }
@@ -53,7 +53,7 @@ def test_the_sample_of_very_many_files_is_from_some_of_them(tmp_path: Path) -> N
 
 
 def test_the_sample_has_fewer_rows_where_rows_are_long(tmp_path: Path) -> None:
-    text = '{"t":"' + "x" * (MAX_BYTES // 4) + '"}'
+    text = '{"t":"' + "x" * (MAX_SAMPLE_BYTES // 4) + '"}'
     write(tmp_path / "a", 0, [text] * 10)
 
     assert read_sample(FileStorage(str(tmp_path)), ["a"], rows=10).profile.rows == 4
