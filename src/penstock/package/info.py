@@ -113,7 +113,7 @@ class LoadPackageInfo(NamedTuple):
         lines = [
             f"The package with load id {self.load_id} for schema {self.schema_name} is {self.state.upper()}"
             + (f", sequence {self.sequence}" if self.sequence is not None else ""),
-            f"It stands at {self.package_path} and has jobs: {counts or 'none'}; {size} of data",
+            f"It is stored at {self.package_path} and has jobs: {counts or 'none'}; {size} of data",
         ]
         if self.completed_at is not None:
             lines.append(f"It was completed on {self.completed_at.isoformat(timespec='seconds')}")

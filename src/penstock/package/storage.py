@@ -145,7 +145,7 @@ class FileStorage:
         if content is None:
             return None
         document = from_json(content, path=self.path(name))
-        if document is None:  # None stands for a missing file
+        if document is None:  # None means a missing file
             raise PackageDamaged(path=self.path(name), reason="it contains only null")
         return document
 

@@ -113,7 +113,7 @@ def test_a_package_in_lines_lists_failed_jobs_and_on_request_all(
 
     assert short.splitlines()[:2] == [
         f"The package with load id {LOAD_ID} for schema shop is NORMALIZED, sequence 1",
-        f"It stands at {info.package_path} and has jobs: {jobs}; 2.0 KB of data",
+        f"It is stored at {info.package_path} and has jobs: {jobs}; 2.0 KB of data",
     ]
     assert "no such column: size" in short
     assert "orders.5c1c2f0d11.reference" not in short
