@@ -30,7 +30,7 @@ setup: ## install everything a developer needs
 ci: ## all checks of CI on this machine, with tools and servers; ends with a table of suites and budgets
 	.ci/run
 
-check: lint types walls unit ## everything that needs no JVM: style, types, walls, unit and architecture tests
+check: lint types walls unit ## everything that needs no JVM: style, types, import contracts, unit and architecture tests
 
 lint:
 	$(RUN) ruff check .
@@ -107,5 +107,5 @@ status: ## show what `make up` started
 docs: ## build the documentation
 	uv run --group docs mkdocs build --strict
 
-map: ## print the rooms in floor order
+map: ## print the packages from the top layer to the bottom
 	@python3 dev/map.py

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def _no_pipeline_stays_active() -> Iterator[None]:
+def _deactivate_pipeline() -> Iterator[None]:
     """The pipeline that was made last is active in the whole process; the next test is about another one."""
     yield
     pipeline = active_pipeline()

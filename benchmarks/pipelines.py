@@ -121,7 +121,7 @@ def one_pipeline(folder: Path, spark: SparkSession, number: int, options: argpar
 
 def look(spark: SparkSession) -> Held:
     """Measure after both garbage collectors ran: the JVM keeps objects until Python releases them."""
-    jvm: Any = spark._jvm  # noqa: SLF001 - nobody else tells
+    jvm: Any = spark._jvm  # noqa: SLF001 - no public name has it
     for _ in range(3):
         gc.collect()
         jvm.java.lang.System.gc()

@@ -42,7 +42,7 @@ TOY_MODULES: dict[str, dict[str, list[str]]] = {
     ONE_ENTRY: {"protected_modules": ["toy.left"], "allowed_importers": ["toy.top"]},
     PUBLIC_API: {"source_modules": ["toy.**"], "forbidden_modules": ["toy"]},
 }
-"""What each contract checks in the toy package; all other options are those of `pyproject.toml`."""
+"""The options of each contract for the toy package; all other options are those of `pyproject.toml`."""
 
 
 @pytest.fixture

@@ -41,9 +41,9 @@ FORBIDDEN_WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(FORBIDDEN))})(?!\w)")
 ALLOWED_WORDS = {
     # Code that is sent to executors is packed in one place.
     "spark/serialization.py": {"cloudpickle"},
-    # The jobs and stages of a classic session are asked for in one place, and may be missing.
+    # The jobs and stages of a classic session are read in one place, and may be missing.
     "spark/watch.py": {"sparkContext"},
-    # Nothing else says whether a classic session was stopped.
+    # No public name shows whether a classic session was stopped.
     "spark/session.py": {"sparkContext"},
 }
 FORBIDDEN_CALLS = frozenset(("eval", "exec"))

@@ -1,7 +1,7 @@
 """Hostile rows, and the content of the tables after a whole run.
 
 All of them are rows of one table in one run. Each has a unique key, `k0`, `k1`, …, and
-`expected` are the columns of its row that have a value, without that key. A `*` stands for a tag of a key.
+`expected` are the columns of its row that have a value, without that key. A `*` is a tag of a key.
 """
 
 from __future__ import annotations

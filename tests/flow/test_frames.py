@@ -430,7 +430,7 @@ def test_a_driver_that_cannot_write_files_sends_rows_through_the_session(
 
 
 @pytest.mark.at_length
-def test_nested_values_of_frames_are_kept_nested_where_the_setting_says_so(
+def test_nested_values_of_frames_are_kept_nested_if_so_configured(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)

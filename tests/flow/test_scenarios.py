@@ -111,7 +111,7 @@ def test_all_scenarios_end_as_with_dlt(
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("name", AS_BEFORE)
-def test_new_data_is_deferred_as_with_dlt_where_the_setting_says_so(
+def test_new_data_is_deferred_as_with_dlt_if_so_configured(
     name: str, spark: SparkSession, other: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUN__PENDING", "exit")

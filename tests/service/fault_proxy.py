@@ -28,8 +28,8 @@ Fault = Literal[
     "cut",  # the connection ends before anything is done
     "lost",  # done, but the connection ends instead of a reply
     "torn",  # done, but the connection ends in the middle of the reply
-    "500 done",  # done, but the reply says that it is not
-    "412 done",  # done, but the reply says that the name was taken: only for conditional puts
+    "500 done",  # done, but the reply is an error
+    "412 done",  # done, but the reply is that the name was taken: only for conditional puts
     "undeleted",  # 200, but not one object was deleted: only for deletes of many
 ]
 

@@ -39,7 +39,7 @@ def run(root: Path, spark: SparkSession, upto: int, *, disk: str = "disk") -> No
 
 
 def by_ledger(root: Path, spark: SparkSession) -> Content:
-    """What `dataset()` shows, on another machine."""
+    """Return the content of `dataset()` on another machine."""
     dataset = pipeline_at(root, spark, destination=files(root), disk="reader").dataset()
     return comparable_content(
         {name: dataset[name].arrow().to_pylist() for name in TABLES if name in dataset.tables}
@@ -47,7 +47,7 @@ def by_ledger(root: Path, spark: SparkSession) -> Content:
 
 
 def by_folder(root: Path) -> Content:
-    """What somebody reads who knows of nothing but files."""
+    """Return the content for a reader of plain files without penstock."""
     result: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for name in TABLES:
         for path in sorted((Path(lake_of(root)) / NAME / name).rglob("*.parquet")):
@@ -72,7 +72,7 @@ class RecordedLoad:
         return Path(shutil.copytree(self.folder / "base", self.folder / "trial" / name))
 
     def problems(self, root: Path, spark: SparkSession) -> list[str]:
-        """Let a new process go on, on another disk, and say what is not as it would be without the crash."""
+        """Continue in a new process on another disk; return every difference from a load without the crash."""
         run(root, spark, 2, disk="another")
         result = {"by ledger": by_ledger(root, spark), "by folder": by_folder(root)}
         return [f"{who}: {content}" for who, content in result.items() if content != self.contents[1]]
@@ -198,7 +198,7 @@ def test_without_put_if_absent_a_commit_of_another_pipeline_is_lost(
 
 
 def careless(safe: Callable[[LocalFiles, str, bytes], bool]) -> Callable[[LocalFiles, str, bytes], bool]:
-    """In the logs of tables whoever comes last wins, and everybody thinks that they were first."""
+    """Overwrite files in the logs of tables, and report that they were created: the last writer wins."""
 
     def put(store: LocalFiles, path: str, content: bytes) -> bool:
         if "/_dlt_files/" not in path:

@@ -35,7 +35,7 @@ SOFT, HARD = (int(part) for part in (REQUESTED or "1+0").split("+"))
 
 @dataclass
 class Baseline:
-    """What is there after a first run, and what the second one must come to."""
+    """The state after the first run, and the expected result of the second one."""
 
     folder: Path
     lake: Lake
