@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _deactivate_pipeline() -> Iterator[None]:
-    """The pipeline that was made last is active in the whole process; the next test is about another one."""
+    """Deactivate the pipeline of a test: the last created one is active in the whole process."""
     yield
     pipeline = active_pipeline()
     if pipeline is not None:

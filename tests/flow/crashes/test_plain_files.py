@@ -72,7 +72,7 @@ class RecordedLoad:
         return Path(shutil.copytree(self.folder / "base", self.folder / "trial" / name))
 
     def problems(self, root: Path, spark: SparkSession) -> list[str]:
-        """Continue in a new process on another disk; return every difference from a load without the crash."""
+        """Continue in a new process on another disk; return differences from a load without the crash."""
         run(root, spark, 2, disk="another")
         result = {"by ledger": by_ledger(root, spark), "by folder": by_folder(root)}
         return [f"{who}: {content}" for who, content in result.items() if content != self.contents[1]]
