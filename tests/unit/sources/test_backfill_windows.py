@@ -1,4 +1,4 @@
-"""A range is cut into windows that touch and do not overlap."""
+"""Windows of a range are adjacent and do not overlap."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from penstock.sources import windows
 
 @given(st.integers(-1000, 1000), st.integers(0, 500), st.integers(1, 100))
 def test_every_number_is_in_one_window(start: int, length: int, every: int) -> None:
-    found = list(windows(start, start + length, every))
+    pairs = list(windows(start, start + length, every))
 
-    assert [number for first, last in found for number in range(first, last)] == list(
+    assert [number for first, last in pairs for number in range(first, last)] == list(
         range(start, start + length)
     )
-    assert all(0 < last - first <= every for first, last in found)
+    assert all(0 < last - first <= every for first, last in pairs)
 
 
 def test_windows_of_dates_and_datetimes() -> None:

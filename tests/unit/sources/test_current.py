@@ -68,15 +68,15 @@ def test_state_of_an_iteration_ends_with_the_iteration() -> None:
 
 def test_the_current_resource_is_available_to_its_function() -> None:
     @penstock.resource
-    def here() -> Iterator[Any]:
+    def first() -> Iterator[Any]:
         yield penstock.current.resource_name(), penstock.current.resource().name
 
     @penstock.transformer
-    def there(item: Any) -> Iterator[Any]:
+    def second(item: Any) -> Iterator[Any]:
         yield item
         yield penstock.current.resource_name(), penstock.current.resource().name
 
-    assert list(here | there) == [("here", "here"), ("there", "there")]
+    assert list(first | second) == [("first", "first"), ("second", "second")]
 
 
 def test_the_function_of_a_source_can_change_its_schema() -> None:
@@ -95,10 +95,10 @@ def test_the_context_of_a_run_is_returned() -> None:
     package = CurrentPackage(document=document, commit=lambda: None)
 
     with override_context(pipeline=pipeline, schema=schema, package=package):
-        found = penstock.current.pipeline(), penstock.current.source_schema()
+        context = penstock.current.pipeline(), penstock.current.source_schema()
         penstock.current.destination_state()["done"] = 1
 
-    assert found == (pipeline, schema)
+    assert context == (pipeline, schema)
     assert document["state"] == {"destination_state": {"done": 1}}
     with pytest.raises(CurrentLoadPackageStateNotAvailable):
         penstock.current.load_package_state()

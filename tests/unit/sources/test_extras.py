@@ -1,4 +1,4 @@
-"""Sources whose packages are not installed say what to install."""
+"""A source without its packages names the extra to install."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-WITHOUT = """
+IMPORT_WITHOUT_MODULE = """
 import sys
 sys.modules["{missing}"] = None
 import penstock
@@ -25,7 +25,7 @@ import penstock.sources.{source}
     ],
 )
 def test_a_missing_package_is_reported_with_its_extra(source: str, missing: str, extra: str) -> None:
-    code = WITHOUT.format(source=source, missing=missing)
+    code = IMPORT_WITHOUT_MODULE.format(source=source, missing=missing)
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 

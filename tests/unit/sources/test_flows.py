@@ -89,11 +89,11 @@ def test_hints_of_the_run_apply_to_copies_of_all_resources() -> None:
 
 def test_columns_keys_and_contracts_of_a_run_override_those_of_a_resource() -> None:
     own = penstock.resource(rows, primary_key="other", schema_contract="freeze", write_disposition="append")
-    said = {"disposition": "merge", "strategy": "upsert"}
+    merge_disposition = {"disposition": "merge", "strategy": "upsert"}
 
     (flow,) = flows_of(
         own,
-        write_disposition=said,
+        write_disposition=merge_disposition,
         primary_key=["id", "day"],
         columns=[{"name": "id", "data_type": "text"}],
         schema_contract={"columns": "discard_value"},

@@ -23,7 +23,7 @@ def test_incremental_is_available_under_its_public_names() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "options",
     [
         {"cursor_path": "a b"},
         {"cursor_path": ""},
@@ -35,9 +35,9 @@ def test_incremental_is_available_under_its_public_names() -> None:
         {"last_value_func": "mean"},
     ],
 )
-def test_invalid_options_are_rejected_when_declared(said: dict[str, Any]) -> None:
+def test_invalid_options_are_rejected_when_declared(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        incremental(**{"cursor_path": "n", **said})
+        incremental(**{"cursor_path": "n", **options})
 
 
 def test_outside_a_run_a_cursor_has_no_last_value() -> None:
@@ -66,7 +66,7 @@ def test_two_iterations_of_a_resource_have_separate_cursors() -> None:
 
     assert list(numbers()) == list(numbers) == ROWS[2:]
     assert seen[0] is not seen[1]
-    assert [one.last_value for one in seen] == [4, 4]
+    assert [cursor.last_value for cursor in seen] == [4, 4]
 
 
 def test_a_hint_overrides_the_argument_and_can_be_removed() -> None:
@@ -93,7 +93,7 @@ def test_steps_run_before_the_cursor_by_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "rows", "found"),
+    ("kind", "text", "rows", "expected"),
     [
         (int, "3", [2, 3, 10], [3, 10]),
         (float, "2.5", [2.0, 3.0], [3.0]),
@@ -108,7 +108,7 @@ def test_steps_run_before_the_cursor_by_default() -> None:
     ],
 )
 def test_values_from_the_environment_have_the_type_of_the_cursor(
-    monkeypatch: pytest.MonkeyPatch, kind: type, text: str, rows: list[Any], found: list[Any]
+    monkeypatch: pytest.MonkeyPatch, kind: type, text: str, rows: list[Any], expected: list[Any]
 ) -> None:
     @penstock.resource(section="shop")
     def numbers(n: Any = incremental[kind]("n")) -> Iterator[Any]:  # type: ignore[valid-type]
@@ -116,7 +116,7 @@ def test_values_from_the_environment_have_the_type_of_the_cursor(
 
     monkeypatch.setenv("SOURCES__SHOP__NUMBERS__N__INITIAL_VALUE", text)
 
-    assert [row["n"] for row in numbers] == found
+    assert [row["n"] for row in numbers] == expected
 
 
 @pytest.mark.parametrize("annotation", ["incremental[int]", "incremental[int] | None", "Any"])
@@ -137,7 +137,7 @@ def test_a_string_annotation_is_resolved(annotation: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "expected"),
     [
         ("a", {"b": 1}),
         ("a.b", 1),
@@ -151,7 +151,7 @@ def test_a_string_annotation_is_resolved(annotation: str) -> None:
         ("zzz", MISSING),
     ],
 )
-def test_a_path_leads_to_the_first_value(path: str, found: Any) -> None:
+def test_a_path_leads_to_the_first_value(path: str, expected: Any) -> None:
     row = {"a": {"b": 1}, "list": [{"x": 5}, {"x": 6}], "my col": 7}
 
-    assert parse_cursor_path(path).first(row) == found
+    assert parse_cursor_path(path).first(row) == expected

@@ -1,4 +1,4 @@
-"""What the page on sources shows is true."""
+"""The examples on the page about sources are correct."""
 
 from __future__ import annotations
 

@@ -104,10 +104,10 @@ def test_missing_arguments_are_named() -> None:
 
 def test_all_kinds_of_arguments_reach_the_function() -> None:
     @penstock.resource
-    def told(first: int, /, *rest: int, key: str, **more: Any) -> Iterator[Any]:
+    def arguments(first: int, /, *rest: int, key: str, **more: Any) -> Iterator[Any]:
         yield first, rest, key, more
 
-    assert list(told(1, 2, 3, key="k", extra=4)) == [(1, (2, 3), "k", {"extra": 4})]
+    assert list(arguments(1, 2, 3, key="k", extra=4)) == [(1, (2, 3), "k", {"extra": 4})]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,11 @@ def test_a_step_can_take_the_mark_of_its_item_without_changing_defaults() -> Non
         penstock.resource(rows, name="r").add_map(str),
     ]
 
-    assert [list(one) for one in marks] == [[penstock.mark.with_table_name(1, "t").mark], [10], ["1"]]
+    assert [list(step_marks) for step_marks in marks] == [
+        [penstock.mark.with_table_name(1, "t").mark],
+        [10],
+        ["1"],
+    ]
 
 
 def test_a_step_that_is_not_a_function_is_rejected() -> None:
@@ -224,9 +228,9 @@ def test_a_frame_is_one_item() -> None:
 def test_a_function_annotated_to_return_a_resource_is_called_when_declared() -> None:
     @penstock.resource
     def pages(count: int = 2) -> DltResource:
-        found: DltResource = penstock.resource(numbers, name="inner", write_disposition="replace")(count)
-        return found
+        inner: DltResource = penstock.resource(numbers, name="inner", write_disposition="replace")(count)
+        return inner
 
-    made = pages(1)
+    declared = pages(1)
 
-    assert (made.name, made.write_disposition, list(made)) == ("inner", "replace", [0])
+    assert (declared.name, declared.write_disposition, list(declared)) == ("inner", "replace", [0])

@@ -1,4 +1,4 @@
-"""Arguments of declared functions come from configuration."""
+"""Arguments of declared functions are looked up in the configuration."""
 
 from __future__ import annotations
 

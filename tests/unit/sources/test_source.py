@@ -61,7 +61,7 @@ def test_a_selection_is_a_copy_that_also_reads_parents() -> None:
 
     assert list(chosen) == [{"user": 0, "post": 1}, {"user": 1, "post": 1}]
     assert list(source.selected_resources) == ["users", "posts"]
-    assert [one.name for one in chosen.resources.extracted] == ["posts", "users"]
+    assert [listed_resource.name for listed_resource in chosen.resources.extracted] == ["posts", "users"]
     assert chosen.resources.selected_dag == [("users", "posts"), ("users", "users")]
     with pytest.raises(ResourcesNotFound, match="forum has no resource nobody"):
         source.with_resources("users", "nobody")
@@ -191,8 +191,8 @@ def test_a_source_function_may_be_a_coroutine() -> None:
     async def awaited() -> Any:
         return users
 
-    made: Any = awaited()
-    assert list(asyncio.run(made).resources) == ["users"]
+    coroutine: Any = awaited()
+    assert list(asyncio.run(coroutine).resources) == ["users"]
 
 
 def test_a_source_has_a_readable_text() -> None:

@@ -47,9 +47,9 @@ def test_a_transformer_can_take_the_mark_of_an_item() -> None:
         yield penstock.mark.with_table_name(1, "t")
         yield 2
 
-    found = list(penstock.resource(marked, name="m") | counted)
+    items = list(penstock.resource(marked, name="m") | counted)
 
-    assert found == [{"item": 1, "table": "t"}, {"item": 2, "table": None}]
+    assert items == [{"item": 1, "table": "t"}, {"item": 2, "table": None}]
 
 
 def test_a_step_before_a_transformer_changes_what_it_gets() -> None:

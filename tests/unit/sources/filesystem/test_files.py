@@ -1,4 +1,4 @@
-"""What is remembered of files: those that were read, the newest day, and where a cursor comes from."""
+"""State of the file sources: read files, the newest day, and the listing of a cursor."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Paths(SourceFileReader):
     def frames(
         self, location: FolderLocation, files: Sequence[ListedFile]
     ) -> Iterator[tuple[Any, tuple[ListedFile, ...]]]:
-        yield [{"path": one.path} for one in files], tuple(files)
+        yield [{"path": file.path} for file in files], tuple(files)
 
 
 class Folder:
@@ -54,8 +54,8 @@ class Folder:
         new = NewFiles(location=place, glob=Glob("**/*.csv"), window_days=window, files_per_job=5)
         self.runs += 1
         package = Packages.at(str(self.path / "_packages")).package(f"17.{self.runs}")
-        made = penstock.resource(lambda: new.frames(Paths(format="csv")), name="orders").add_limit(jobs)
-        done = extract_data(made, package, state=self.state)
+        limited = penstock.resource(lambda: new.frames(Paths(format="csv")), name="orders").add_limit(jobs)
+        done = extract_data(limited, package, state=self.state)
         return {row["path"] for rows in table_rows(package, done).values() for row in rows}
 
 
@@ -89,7 +89,7 @@ def test_another_folder_under_the_same_name_has_a_separate_newest_day(tmp_path: 
 
 
 def newest_first(*how: Any) -> Iterator[ListedFile]:
-    return iter(sorted(list_files(*how), key=lambda one: one.path, reverse=True))
+    return iter(sorted(list_files(*how), key=lambda file: file.path, reverse=True))
 
 
 def test_an_interrupted_run_does_not_hide_older_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

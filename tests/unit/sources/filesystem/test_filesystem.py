@@ -1,4 +1,4 @@
-"""Globs, windows, listing, heads and the grouping of files, without Spark."""
+"""Globs, windows, listings, headers and groups of files, without Spark."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def test_a_listing_equals_a_glob_of_pathlib(tmp_path: Path, text: str) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
     expected = {
-        str(found.relative_to(tmp_path))
+        str(actual.relative_to(tmp_path))
         # Before Python 3.13 `**` at the end means folders only.
-        for found in tmp_path.glob(f"{text}/*" if text.endswith("**") else text)
-        if found.is_file()
+        for actual in tmp_path.glob(f"{text}/*" if text.endswith("**") else text)
+        if actual.is_file()
     }
 
-    assert {found.path for found in list_files(FolderLocation.of(str(tmp_path)), Glob(text))} == expected
+    assert {actual.path for actual in list_files(FolderLocation.of(str(tmp_path)), Glob(text))} == expected
 
 
 def test_other_file_systems_are_listed_and_missing_folders_rejected(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_other_file_systems_are_listed_and_missing_folders_rejected(tmp_path: Pa
     system.pipe_file("/raw/day/a.csv", b"id\n1\n")
     place = FolderLocation.of("memory://raw", system)
 
-    assert [(one.path, one.size) for one in list_files(place, Glob("**/*.csv"))] == [("day/a.csv", 5)]
+    assert [(entry.path, entry.size) for entry in list_files(place, Glob("**/*.csv"))] == [("day/a.csv", 5)]
     assert list(list_files(FolderLocation.of(str(tmp_path)), Glob("not/yet/*.csv"))) == []
     for nowhere in (
         FolderLocation.of(str(tmp_path / "nowhere")),
@@ -96,10 +96,12 @@ def test_folders_before_the_window_are_not_listed(tmp_path: Path) -> None:
     (tmp_path / "year=2026/month=11/day=01").chmod(0)
     window = DayWindow(days=2, newest=date(2026, 11, 17))
 
-    found = sorted(one.path for one in list_files(FolderLocation.of(str(tmp_path)), Glob("**/*.csv"), window))
+    actual = sorted(
+        entry.path for entry in list_files(FolderLocation.of(str(tmp_path)), Glob("**/*.csv"), window)
+    )
 
     (tmp_path / "year=2026/month=11/day=01").chmod(0o755)
-    assert found == [f"year=2026/month=11/day={day}/a.csv" for day in (15, 16, 17)]
+    assert actual == [f"year=2026/month=11/day={day}/a.csv" for day in (15, 16, 17)]
 
 
 @given(st.dates(date(1975, 1, 1), date(2100, 12, 31)), st.integers(0, 400), st.integers(0, 500))
@@ -146,11 +148,13 @@ def test_hidden_files_are_counted_by_readers_too(tmp_path: Path) -> None:
 
 
 def test_options_of_s3fs_are_passed_to_spark_or_rejected(tmp_path: Path) -> None:
-    said: dict[str, Any] = {"key": "k", "secret": "s", "endpoint_url": "http://localhost:1"}
+    options: dict[str, Any] = {"key": "k", "secret": "s", "endpoint_url": "http://localhost:1"}
     given_one = FolderLocation.of(
-        "s3://raw/orders", fsspec.filesystem("s3", **said, skip_instance_cache=True)
+        "s3://raw/orders", fsspec.filesystem("s3", **options, skip_instance_cache=True)
     )
-    by_kwargs = FolderLocation.of("s3://raw/orders", kwargs=said, client_kwargs={"region_name": "eu-west-1"})
+    by_kwargs = FolderLocation.of(
+        "s3://raw/orders", kwargs=options, client_kwargs={"region_name": "eu-west-1"}
+    )
 
     for place in (given_one, by_kwargs):
         conf = place.hadoop_conf
@@ -196,21 +200,21 @@ def test_pages_have_the_requested_size(tmp_path: Path) -> None:
 def test_headers_are_read_in_every_csv_format(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes('\ufeff"id;1";name\n1;2'.encode())
     (tmp_path / "b.csv").write_bytes("naïve;x\n".encode("latin-1"))
-    (tmp_path / "long.csv").write_text(";".join(f"column_{one}" for one in range(9_000)) + "\n1")
+    (tmp_path / "long.csv").write_text(";".join(f"column_{entry}" for entry in range(9_000)) + "\n1")
     (tmp_path / "empty.csv").touch()
     (tmp_path / "blank.csv").write_text("\n\n")
     place = FolderLocation.of(str(tmp_path))
-    found = [
+    actual = [
         ListedFile(name, (tmp_path / name).stat().st_size, 0)
-        for name in sorted(one.name for one in tmp_path.iterdir())
+        for name in sorted(entry.name for entry in tmp_path.iterdir())
     ]
 
-    heads = csv_headers(place, found, CsvOptions.of({"sep": ";", "encoding": "latin-1"}))
+    heads = csv_headers(place, actual, CsvOptions.of({"sep": ";", "encoding": "latin-1"}))
 
     assert heads[1] == ("naïve", "x")
     assert heads[2:4] == [None, None] or heads[2] is None
     assert len(heads[4] or ()) == 9_000
-    assert csv_headers(place, found[:1], CsvOptions.of({"delimiter": ";"})) == [("id;1", "name")]
+    assert csv_headers(place, actual[:1], CsvOptions.of({"delimiter": ";"})) == [("id;1", "name")]
 
 
 def test_comments_before_a_header_are_skipped(tmp_path: Path) -> None:
@@ -220,9 +224,9 @@ def test_comments_before_a_header_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("# " + "x" * 70_000 + "\nid;name\n")
     (tmp_path / "d.csv").write_text("# nothing else")
     place = FolderLocation.of(str(tmp_path))
-    found = sorted(list_files(place, Glob("*")), key=lambda one: one.path)
+    actual = sorted(list_files(place, Glob("*")), key=lambda entry: entry.path)
 
-    heads = csv_headers(place, found, CsvOptions.of({"sep": ";", "comment": "#"}))
+    heads = csv_headers(place, actual, CsvOptions.of({"sep": ";", "comment": "#"}))
 
     assert heads == [*[("id", "name")] * 3, None]
     with pytest.raises(UsageError, match="lineSep"):
@@ -252,20 +256,20 @@ def test_every_column_has_a_unique_name(header: list[str]) -> None:
 
     assert len(set(names)) == len(header)
     assert [new for new, old in zip(names, header, strict=True) if header.count(old) == 1 and old] == [
-        one for one in header if header.count(one) == 1 and one
+        entry for entry in header if header.count(entry) == 1 and entry
     ]
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), st.sampled_from(["int", "str"])), max_size=9))
 def test_files_that_are_read_together_agree_on_the_types_of_columns(columns: list[dict[str, str]]) -> None:
-    heads = [tuple(one.items()) for one in columns]
+    heads = [tuple(entry.items()) for entry in columns]
 
     groups = list(group_by_columns(range(len(heads)), heads))
 
-    assert sorted(one for group in groups for one in group.files) == list(range(len(heads)))
+    assert sorted(entry for group in groups for entry in group.files) == list(range(len(heads)))
     for group in groups:
         joined = dict(group.header)
-        assert all(joined[name] == kind for one in group.files for name, kind in heads[one])
+        assert all(joined[name] == kind for entry in group.files for name, kind in heads[entry])
 
 
 def test_unsupported_files_are_rejected_before_reading() -> None:
@@ -285,10 +289,10 @@ def test_unsupported_files_are_rejected_before_reading() -> None:
 
 
 def test_options_with_names_of_pandas_are_accepted() -> None:
-    found = CsvOptions.of({"sep": "|", "quotechar": "'", "header": None, "names": ["a", "b"]})
+    actual = CsvOptions.of({"sep": "|", "quotechar": "'", "header": None, "names": ["a", "b"]})
 
-    assert (found.delimiter, found.quote, found.header, found.columns) == ("|", "'", False, ("a", "b"))
-    assert [CsvOptions.of({"header": said}).header for said in ("infer", 0, True, None, False)] == [
+    assert (actual.delimiter, actual.quote, actual.header, actual.columns) == ("|", "'", False, ("a", "b"))
+    assert [CsvOptions.of({"header": options}).header for options in ("infer", 0, True, None, False)] == [
         *(True, True, True),
         *(False, False),
     ]
@@ -301,9 +305,9 @@ def test_read_files_are_stored_in_the_state_or_for_many_in_a_file(tmp_path: Path
     def run(numbers: range) -> int:
         cursors = Cursors(state, source="shop", files=BoundaryFiles(store, load_id="17.5"))
         seen = cursors.seen_items("orders", "_files")
-        new = [one for one in map(item_digest, numbers) if not seen.contains(one)]
-        for one in new:
-            seen.add(one)
+        new = [entry for entry in map(item_digest, numbers) if not seen.contains(entry)]
+        for entry in new:
+            seen.add(entry)
         cursors.write_state()
         return len(new)
 

@@ -1,4 +1,4 @@
-"""What is known of files before Spark reads them: their first lines, their columns, how they are written."""
+"""Headers and columns that the driver reads, and options of CSV files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def files_of(folder: Path) -> tuple[FolderLocation, list[ListedFile]]:
     place = FolderLocation.of(str(folder))
-    return place, sorted(list_files(place, Glob("*")), key=lambda one: one.path)
+    return place, sorted(list_files(place, Glob("*")), key=lambda file: file.path)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_parquet_nanoseconds_are_distinguished_from_int96(tmp_path: Path) -> Non
     pq.write_table(pa.table({"a.at": at, "utc": at.cast(pa.timestamp("ns", "UTC"))}), tmp_path / "a.parquet")
     old = pa.table({"a.at": at, "in": pa.array([[None]], pa.list_(pa.timestamp("ns")))})
     pq.write_table(old, tmp_path / "b.parquet", use_deprecated_int96_timestamps=True)
-    place, found = files_of(tmp_path)
+    place, listed = files_of(tmp_path)
 
-    new_ones, old_ones = map(dict, filter(None, parquet_columns(place, found)))
+    new_ones, old_ones = map(dict, filter(None, parquet_columns(place, listed)))
 
     assert new_ones == {"a.at": "timestamp[ns]", "utc": "timestamp[ns, tz=UTC]"}
     assert old_ones == {"a.at": "int96 timestamp[ns]", "in": "int96 list<element: timestamp[ns]>"}
@@ -105,20 +105,20 @@ def test_nested_nanoseconds_are_rejected_with_file_and_column(tmp_path: Path) ->
 def test_an_empty_text_is_only_null_when_types_are_inferred() -> None:
     plain, named = CsvOptions().reader_options(), CsvOptions.of({"na_values": "NA"}).reader_options()
     typed = CsvOptions.of({"infer": True}).reader_options()
-    said = CsvOptions.of({"infer": True, "na_values": "NA", "emptyValue": "-"}).reader_options()
+    options = CsvOptions.of({"infer": True, "na_values": "NA", "emptyValue": "-"}).reader_options()
 
     assert plain["nullValue"], "Spark makes null of what equals it, and of an empty field by itself"
     assert "emptyValue" not in plain
     assert named["nullValue"] == "NA"
     assert typed["emptyValue"] == typed["nullValue"], "no number is an empty text"
-    assert (said["nullValue"], said["emptyValue"]) == ("NA", "-")
+    assert (options["nullValue"], options["emptyValue"]) == ("NA", "-")
     assert plain["columnPruning"] == "false"
 
 
 def test_pandas_options_that_spark_does_not_support_are_rejected() -> None:
-    for said in ({"header": 1}, {"header": 2}, {"header": 1.0}, {"header": [0, 1]}, {"header": "none"}):
+    for options in ({"header": 1}, {"header": 2}, {"header": 1.0}, {"header": [0, 1]}, {"header": "none"}):
         with pytest.raises(UsageError, match="header="):
-            CsvOptions.of(said)
+            CsvOptions.of(options)
     assert CsvOptions.of({"na_values": None}) == CsvOptions()
     for values in (["NA", "-"], {"a": "NA"}, 0):
         with pytest.raises(UsageError, match="na_values="):

@@ -1,4 +1,4 @@
-"""Listing keys of S3 that have empty names in them; gateways over a disk do not take such keys."""
+"""Listing of S3 keys with empty names, which gateways over a disk do not accept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Bucket:
         ends = {key: key.find(delimiter, len(prefix)) if delimiter else -1 for key in below}
         return {
             "CommonPrefixes": [
-                {"Prefix": one} for one in sorted({key[: end + 1] for key, end in ends.items() if end >= 0})
+                {"Prefix": folder}
+                for folder in sorted({key[: end + 1] for key, end in ends.items() if end >= 0})
             ],
             "Contents": [{"Key": key, "Size": 2} for key, end in ends.items() if end < 0],
         }
@@ -39,7 +40,7 @@ def test_a_listing_stops_at_an_empty_name(root: str, prefix: str) -> None:
     bucket = Bucket(tuple(f"{prefix}{key}" for key in keys))
     place = FolderLocation(root=root, fs_root=root.removeprefix("s3://"), file_system=bucket)
 
-    assert [found.path for found in list_files(place, Glob("*/*.csv"))] == ["b/d.csv"]
-    assert {found.path for found in list_files(place, Glob("**"))} == set(keys)
+    assert [file.path for file in list_files(place, Glob("*/*.csv"))] == ["b/d.csv"]
+    assert {file.path for file in list_files(place, Glob("**"))} == set(keys)
     with pytest.raises(FileNotReadable, match="empty"):
         list(list_files(place, Glob("**"), DayWindow(days=1)))

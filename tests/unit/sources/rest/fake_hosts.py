@@ -1,4 +1,4 @@
-"""FakeHosts that are not there: what they are asked comes here, and is answered by a function."""
+"""Fake hosts: requests are recorded and answered by a function."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FakeHosts(BaseAdapter):
     def close(self) -> None:
         """Nothing is open."""
 
-    def said(self, header: str) -> list[str | None]:
+    def header_values(self, header: str) -> list[str | None]:
         return [request.headers.get(header) for request in self.seen]
 
     @property

@@ -1,4 +1,4 @@
-"""The client against a real server: pages, log-ins, faults, and what its messages show."""
+"""The client against a local server: pagination, authentication, retries and messages."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 ALL = [row["id"] for row in ROWS]
 
 
-def quick(**said: Any) -> RetrySession:
-    return RetrySession(**{"backoff": 0.001, **said})
+def quick(**options: Any) -> RetrySession:
+    return RetrySession(**{"backoff": 0.001, **options})
 
 
-def ids(client: RESTClient, path: str, **how: Any) -> list[int]:
-    return [row["id"] for page in client.paginate(path, **how) for row in page]
+def ids(client: RESTClient, path: str, **options: Any) -> list[int]:
+    return [row["id"] for page in client.paginate(path, **options) for row in page]
 
 
 PAGES: dict[str, tuple[str, str, BasePaginator, int]] = {

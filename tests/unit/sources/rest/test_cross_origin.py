@@ -1,4 +1,4 @@
-"""A log-in is for the host that it was said for: redirections, next pages and addresses from data."""
+"""Credentials are not sent to other hosts by redirects, next pages and URLs from data."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def moving(*places: str) -> FakeHosts:
     after = dict(pairwise(places))
 
     def answer(request: requests.PreparedRequest) -> Answer:
-        there = after.get(str(request.url).partition("?")[0])
-        return (302, {}, {"Location": there}) if there else (200, {"data": [{"id": 1}]}, {})
+        target = after.get(str(request.url).partition("?")[0])
+        return (302, {}, {"Location": target}) if target else (200, {"data": [{"id": 1}]}, {})
 
     return FakeHosts(answer)
 
@@ -72,9 +72,9 @@ def linked(*places: str, header: bool = False) -> FakeHosts:
 
     def answer(request: requests.PreparedRequest) -> Answer:
         place = str(request.url).partition("?")[0]
-        there = after.get(place)
-        link = {"Link": f'<{there}>; rel="next"'} if there and header else {}
-        return 200, {"data": [{"id": place}], "next": None if header else there}, link
+        target = after.get(place)
+        link = {"Link": f'<{target}>; rel="next"'} if target and header else {}
+        return 200, {"data": [{"id": place}], "next": None if header else target}, link
 
     return FakeHosts(answer)
 
@@ -89,9 +89,9 @@ def test_a_redirect_to_another_host_has_no_credentials(kind: str) -> None:
 
     assert client.get("a").status_code == 200
     assert log_ins(hosts) == [True, True, False, False, False]
-    assert hosts.said("X-Said") == ["hello"] * 2 + [None] * 3
-    assert hosts.said("X-Tenant") == ["ours"] * 5
-    assert hosts.said("Accept") == ["text/csv"] * 5
+    assert hosts.header_values("X-Said") == ["hello"] * 2 + [None] * 3
+    assert hosts.header_values("X-Tenant") == ["ours"] * 5
+    assert hosts.header_values("Accept") == ["text/csv"] * 5
 
 
 def test_a_netrc_file_may_have_credentials_for_the_other_host(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_a_netrc_file_may_have_credentials_for_the_other_host(monkeypatch: pytes
 
     RESTClient(API, auth=BearerTokenAuth(SECRET), session=session).get("a")
 
-    assert [str(said).split()[0] for said in hosts.said("Authorization")] == ["Bearer", "Basic"]
+    assert [str(value).split()[0] for value in hosts.header_values("Authorization")] == ["Bearer", "Basic"]
 
 
 @pytest.mark.parametrize("kind", AUTHS)
@@ -128,8 +128,8 @@ def test_http_links_of_an_https_server_are_requested_by_https(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def answer(request: requests.PreparedRequest) -> Answer:
-        there = "http://api.test/b?page=2" if str(request.url).endswith("/a") else None
-        return 200, {"data": [{"id": 1}], "next": there}, {}
+        target = "http://api.test/b?page=2" if str(request.url).endswith("/a") else None
+        return 200, {"data": [{"id": 1}], "next": target}, {}
 
     hosts = FakeHosts(answer)
     client = RESTClient(
@@ -169,22 +169,22 @@ def test_removed_credentials_are_logged_once(caplog: pytest.LogCaptureFixture) -
 @pytest.mark.parametrize("way", ["client", "session", "session-auth", "call"])
 def test_credentials_are_removed_wherever_they_were_set(way: str) -> None:
     hosts = linked(f"{API}/a", f"{OTHER}/c")
-    said = {"authorization": f"Bearer {SECRET}", "Cookie": f"k={SECRET}", "X-Said": "hello"}
+    value = {"authorization": f"Bearer {SECRET}", "Cookie": f"k={SECRET}", "X-Said": "hello"}
     session = session_to(hosts)
     if way == "session":
-        session.headers.update(said)
+        session.headers.update(value)
     elif way == "session-auth":
         session.auth = ("ada", SECRET)
-    client = RESTClient(API, headers=said if way == "client" else None, session=session)
-    headers = said if way == "call" else None
+    client = RESTClient(API, headers=value if way == "client" else None, session=session)
+    headers = value if way == "call" else None
 
     pages = list(client.paginate("a", paginator=JSONLinkPaginator(), headers=headers))
 
     assert len(pages) == 2
     assert log_ins(hosts) == [True, False]
     if way != "session-auth":
-        assert hosts.said("X-Said") == ["hello", None]
-    assert "authorization" in said
+        assert hosts.header_values("X-Said") == ["hello", None]
+    assert "authorization" in value
 
 
 def test_a_key_in_a_url_of_another_host_is_masked() -> None:
@@ -233,13 +233,13 @@ def test_a_url_from_data_has_credentials_only_for_the_api(kind: str) -> None:
     parents = resource_of([{"url": url} for url in urls], name="things")
     children = {"name": "a", "endpoint": {"path": "{resources.things.url}/posts", "paginator": "single_page"}}
 
-    found = [
+    received = [
         row["id"]
         for row in rest_api_source({"client": client, "resources": [parents, children]})
         if "id" in row
     ]
 
-    assert found == [
+    assert received == [
         f"{API}/users/1/posts",
         f"{OTHER}/users/2/posts",
         f"{API}/users/3/posts",
@@ -299,7 +299,7 @@ def test_a_cookie_of_the_other_host_is_sent_there() -> None:
 
     list(RESTClient(API, session=session).paginate("a", paginator=JSONLinkPaginator()))
 
-    assert hosts.said("Cookie") == [f"k={SECRET}", "theirs=x"]
+    assert hosts.header_values("Cookie") == [f"k={SECRET}", "theirs=x"]
 
 
 class Wandering(BasePaginator):

@@ -1,4 +1,4 @@
-"""Page numbers that are found out: where they begin, and what a wrong guess comes to."""
+"""Detected page numbers: the first page, and wrong detections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ids(hosts: FakeHosts, **how: Any) -> list[int]:
     return [row["id"] for page in client.paginate("rows", **how) for row in page]
 
 
-TOLD: dict[str, Callable[[int], dict[str, Any]]] = {
+PAGE_FIELDS: dict[str, Callable[[int], dict[str, Any]]] = {
     "page": lambda page: {"page": page, "total_pages": 3},
     "current_page": lambda page: {"pages": 3, "current_page": page},
     "currentPage": lambda page: {"meta": {"totalPages": 3, "currentPage": page}},
@@ -48,13 +48,13 @@ TOLD: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", TOLD)
+@pytest.mark.parametrize("kind", PAGE_FIELDS)
 @pytest.mark.parametrize("base", [0, 1])
 def test_the_first_page_number_is_read_from_the_response(kind: str, base: int) -> None:
-    hosts = paged(base, TOLD[kind])
+    hosts = paged(base, PAGE_FIELDS[kind])
 
     assert ids(hosts) == [row["id"] for row in ROWS]
-    assert [query_of(one).get("page") for one in hosts.seen] == [None, str(base + 1), str(base + 2)]
+    assert [query_of(sent).get("page") for sent in hosts.seen] == [None, str(base + 1), str(base + 2)]
 
 
 @pytest.mark.parametrize("odd", [True, None, "one", 1.5, -1, {"number": 1}])
@@ -62,7 +62,7 @@ def test_invalid_page_numbers_are_ignored(odd: Any) -> None:
     hosts = paged(0, lambda _: {"page": odd, "total_pages": 3})
 
     assert ids(hosts) == [row["id"] for row in ROWS]
-    assert [query_of(one).get("page") for one in hosts.seen] == [None, "1", "2"]
+    assert [query_of(sent).get("page") for sent in hosts.seen] == [None, "1", "2"]
 
 
 def test_a_page_field_elsewhere_may_be_a_size() -> None:
@@ -73,7 +73,7 @@ def test_a_page_field_elsewhere_may_be_a_size() -> None:
 
 @pytest.mark.parametrize("kind", ["page", "elsewhere"])
 def test_a_requested_page_is_not_the_base_page(kind: str) -> None:
-    hosts = paged(1, TOLD[kind])
+    hosts = paged(1, PAGE_FIELDS[kind])
 
     assert ids(hosts, params={"page": 2}) == [2, 3, 4, 5]
     assert len(hosts.seen) == 2
@@ -99,8 +99,8 @@ def test_pages_of_a_configured_paginator_may_be_equal() -> None:
 
 def test_a_loop_of_links_is_rejected() -> None:
     def answer(request: requests.PreparedRequest) -> Answer:
-        here, there = ("b", "a") if "b" in str(request.url)[-1] else ("a", "b")
-        return 200, {"data": [{"id": here}], "next": f"{API}/{there}"}, {}
+        current, following = ("b", "a") if "b" in str(request.url)[-1] else ("a", "b")
+        return 200, {"data": [{"id": current}], "next": f"{API}/{following}"}, {}
 
     hosts = FakeHosts(answer)
     client = RESTClient(API, session=session_to(hosts), paginator=JSONLinkPaginator())
@@ -116,12 +116,12 @@ def test_a_loop_of_links_is_rejected() -> None:
 
 
 def test_a_repeated_url_with_other_rows_is_accepted() -> None:
-    left = [1, 2, 3, 4, 5]
+    remaining = [1, 2, 3, 4, 5]
 
     def answer(request: requests.PreparedRequest) -> Answer:
-        there = "b" if str(request.url).endswith("a") else "a"
-        number = left.pop(0)
-        return 200, {"data": [{"id": number}], "next": f"{API}/{there}" if left else None}, {}
+        following = "b" if str(request.url).endswith("a") else "a"
+        number = remaining.pop(0)
+        return 200, {"data": [{"id": number}], "next": f"{API}/{following}" if remaining else None}, {}
 
     client = RESTClient(API, session=session_to(FakeHosts(answer)), paginator=JSONLinkPaginator())
 

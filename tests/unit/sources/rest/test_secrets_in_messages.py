@@ -1,4 +1,4 @@
-"""What messages say, and what they never show."""
+"""Messages of requests, with masked secrets."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def token_signer(hosts: FakeHosts) -> TokenSigner:
     [("bearer", "Authorization"), ("X-Key", "X-Key"), ("cookie", "Cookie"), ("oauth", "Authorization")],
 )
 def test_an_invalid_header_value_is_rejected_with_the_header_name(kind: str, header: str, end: str) -> None:
-    said = SECRET + end
-    hosts = FakeHosts(lambda _: (200, {"access_token": said}, {}))
+    secret_text = SECRET + end
+    hosts = FakeHosts(lambda _: (200, {"access_token": secret_text}, {}))
     auths: dict[str, Any] = {
-        "bearer": lambda: BearerTokenAuth(said),
-        "X-Key": lambda: APIKeyAuth(name="X-Key", api_key=said),
-        "cookie": lambda: APIKeyAuth(name="k", api_key=said, location="cookie"),
+        "bearer": lambda: BearerTokenAuth(secret_text),
+        "X-Key": lambda: APIKeyAuth(name="X-Key", api_key=secret_text),
+        "cookie": lambda: APIKeyAuth(name="k", api_key=secret_text, location="cookie"),
         "oauth": lambda: token_signer(hosts),
     }
     client = RESTClient(API, auth=auths[kind](), session=session_to(hosts))
@@ -119,19 +119,19 @@ def test_every_error_of_a_request_is_raised_without_secrets(error: Any, kind: ty
 
     client = RESTClient(API, session=session_to(FakeHosts(answer), attempts=1))
 
-    with pytest.raises(requests.RequestException, match=r"no way to .*token=\*\*\*") as told:
+    with pytest.raises(requests.RequestException, match=r"no way to .*token=\*\*\*") as raised:
         client.get("x", params={"token": SECRET})
-    assert type(told.value) is kind
-    assert told.value.__context__ is None
+    assert type(raised.value) is kind
+    assert raised.value.__context__ is None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "secret_text",
     ["0", "00", " 0 ", "Fri, 31 Dec 99999999999999999999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 +2300"],
 )
-def test_an_invalid_retry_after_does_not_change_the_backoff(said: str) -> None:
-    assert retry_after_seconds(said) is None
-    assert retry_delay(3, said) == 4.0
+def test_an_invalid_retry_after_does_not_change_the_backoff(secret_text: str) -> None:
+    assert retry_after_seconds(secret_text) is None
+    assert retry_delay(3, secret_text) == 4.0
 
 
 def test_the_base_of_authentication_has_no_signer() -> None:

@@ -1,4 +1,4 @@
-"""What of a client is still there after a journey."""
+"""A client and its parts after pickling and serialization by value."""
 
 from __future__ import annotations
 
@@ -93,17 +93,17 @@ def test_a_session_is_pickled_with_its_settings(journey: Callable[[Any], Any]) -
     session.auth = ("ada", SECRET)
     client = RESTClient(API, session=session, headers={"Accept": "x"})
 
-    there = journey(client)
+    copy = journey(client)
 
-    assert there.headers == client.headers
-    assert isinstance(there.session, RetrySession)
-    assert there.session.settings() == session.settings()
+    assert copy.headers == client.headers
+    assert isinstance(copy.session, RetrySession)
+    assert copy.session.settings() == session.settings()
     for name in ("headers", "verify", "cert", "proxies", "auth"):
-        assert getattr(there.session, name) == getattr(session, name)
-    assert there.session.cookies.get("c") == "d"
-    assert sorted(there.session.adapters) == sorted(session.adapters)
-    assert (there.session.pace, there.session._sleep) == (None, time.sleep)
-    assert 429 in there.session.retried
+        assert getattr(copy.session, name) == getattr(session, name)
+    assert copy.session.cookies.get("c") == "d"
+    assert sorted(copy.session.adapters) == sorted(session.adapters)
+    assert (copy.session.pace, copy.session._sleep) == (None, time.sleep)
+    assert 429 in copy.session.retried
 
 
 @WAYS
@@ -114,10 +114,10 @@ def test_tokens_are_requested_through_the_configured_session(journey: Callable[[
         access_token_url=API, client_id="us", client_secret=SECRET, session=session
     )
 
-    there = journey(auth)
-    there.use_session(RetrySession())
+    copy = journey(auth)
+    copy.use_session(RetrySession())
 
-    assert there.session.verify == "ca.pem"
+    assert copy.session.verify == "ca.pem"
     assert (
         journey(OAuth2ClientCredentials(access_token_url=API, client_id="us", client_secret=SECRET)).session
         is None

@@ -1,4 +1,4 @@
-"""Tokens that grow old while a request waits."""
+"""Tokens that expire while a request waits."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class World:
         )
 
     def asked(self) -> list[tuple[str, str | None]]:
-        return [(url.rpartition("/")[2], said) for url, said in self._both()]
+        return [(url.rpartition("/")[2], value) for url, value in self._both()]
 
     def _both(self) -> Any:
-        return zip(self.hosts.urls, self.hosts.said("Authorization"), strict=True)
+        return zip(self.hosts.urls, self.hosts.header_values("Authorization"), strict=True)
 
 
 def test_a_token_that_expired_before_its_request_is_renewed() -> None:

@@ -1,4 +1,4 @@
-"""What a configuration means, what is wrong with one, and what of it travels."""
+"""Configuration of REST sources: meaning, errors and serialization."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ CURSOR = {"type": "incremental", "cursor_path": "at"}
 OFFSET = {"type": "offset", "limit": 5}
 
 
-def endpoint(**said: Any) -> dict[str, Any]:
-    return {"client": CLIENT, "resources": [{"name": "a", "endpoint": said}]}
+def endpoint(**config_part: Any) -> dict[str, Any]:
+    return {"client": CLIENT, "resources": [{"name": "a", "endpoint": config_part}]}
 
 
-def resource(**said: Any) -> dict[str, Any]:
-    return {"client": CLIENT, "resources": [{"name": "a", **said}]}
+def resource(**config_part: Any) -> dict[str, Any]:
+    return {"client": CLIENT, "resources": [{"name": "a", **config_part}]}
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -93,16 +93,16 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(
-    ("said", "path"),
+    ("config_part", "path"),
     [
         ({"path": "users/{id}/posts", "params": {"id": "{resources.users"}}, "params.id"),
         ({"path": "users/{id"}, "path"),
         ({"path": "x", "headers": {"X-Of": "{resources.users.id} }"}}, "headers"),
     ],
 )
-def test_an_unbalanced_brace_is_reported_with_its_path(said: dict[str, Any], path: str) -> None:
+def test_an_unbalanced_brace_is_reported_with_its_path(config_part: dict[str, Any], path: str) -> None:
     with pytest.raises(InvalidSourceConfig, match="an unbalanced brace") as refused:
-        rest_api_source(endpoint(**said))  # type: ignore[arg-type]
+        rest_api_source(endpoint(**config_part))  # type: ignore[arg-type]
 
     assert vars(refused.value)["path"] == f"resources.a.endpoint.{path}"
 
@@ -126,7 +126,7 @@ def test_a_cycle_of_parents_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "hint"),
+    ("config_part", "hint"),
     [
         ({"endpoint": {"paginator": "header_link"}}, "page_number or offset"),
         ({"endpoint": {"paginator": {**OFFSET, "total_path": None}}}, "a total_path or a maximum"),
@@ -146,9 +146,9 @@ def test_a_cycle_of_parents_is_rejected() -> None:
         ),
     ],
 )
-def test_resources_that_cannot_be_spread_are_rejected(said: dict[str, Any], hint: str) -> None:
+def test_resources_that_cannot_be_spread_are_rejected(config_part: dict[str, Any], hint: str) -> None:
     with pytest.raises(InvalidSourceConfig, match=r"resources\.a\.spread") as refused:
-        rest_api_source(resource(spread=True, **said))  # type: ignore[arg-type]
+        rest_api_source(resource(spread=True, **config_part))  # type: ignore[arg-type]
 
     assert hint in refused.value.hint
 
@@ -259,9 +259,9 @@ def test_page_ranges_request_no_page_after_the_last(api: Api, spread: int, maxim
     def rows(**how: Any) -> tuple[list[str], list[str]]:
         api.seen.clear()
         paginator = {**OFFSET, "maximum_offset": maximum}
-        one = {"name": "offset", "endpoint": {"paginator": paginator}, **how}
-        found = sorted(map(str, rest_api_source({"client": {"base_url": api.url}, "resources": [one]})))
-        return found, sorted(api.paths)
+        paged = {"name": "offset", "endpoint": {"paginator": paginator}, **how}
+        result = sorted(map(str, rest_api_source({"client": {"base_url": api.url}, "resources": [paged]})))
+        return result, sorted(api.paths)
 
     first = "/offset?offset=0&limit=5"
     here, asked = rows()
@@ -322,10 +322,10 @@ def test_a_value_is_one_quoted_segment_of_a_path(api: Api, value: Any) -> None:
         }
     )
 
-    found = [row for row in source if "query" in row]
+    result = [row for row in source if "query" in row]
 
-    assert [row["query"] for row in found] == [{"n": "1"}] * 2
-    assert sorted(unquote(row["id"]) for row in found) == sorted([str(value), f"whole/{value}"])
+    assert [row["query"] for row in result] == [{"n": "1"}] * 2
+    assert sorted(unquote(row["id"]) for row in result) == sorted([str(value), f"whole/{value}"])
 
 
 LOOKING = """

@@ -1,4 +1,4 @@
-"""What is put into the path of an endpoint."""
+"""Placeholders in the path of an endpoint."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def config(url: str, **endpoint: Any) -> Any:
 
 
 def test_a_parameter_of_the_path_may_be_a_placeholder(api: Api) -> None:
-    said = config(api.url, path="echo/{id}/posts", params={"id": "{resources.things.id}", "n": 1})
+    source_config = config(api.url, path="echo/{id}/posts", params={"id": "{resources.things.id}", "n": 1})
 
-    found = [row for row in rest_api_source(said) if "query" in row]
+    rows = [row for row in rest_api_source(source_config) if "query" in row]
 
-    assert [(row["id"], row["query"]) for row in found] == [
+    assert [(row["id"], row["query"]) for row in rows] == [
         ("7/posts", {"n": "1"}),
         ("x%2Fy/posts", {"n": "1"}),
     ]
 
 
 def test_a_path_parameter_may_be_a_cursor_with_more_text(api: Api) -> None:
-    said = config(
+    source_config = config(
         api.url,
         path="echo/{id}/{since}",
         params={"id": "n-{resources.things.id}-{{}}", "since": "{incremental.initial_value}"},
@@ -42,7 +42,7 @@ def test_a_path_parameter_may_be_a_cursor_with_more_text(api: Api) -> None:
         data_selector="$",
     )
 
-    assert plan_resources(said)[1].endpoint["path"] == (
+    assert plan_resources(source_config)[1].endpoint["path"] == (
         "echo/n-{resources.things.id}-{{}}/{incremental.initial_value}"
     )
 

@@ -1,4 +1,4 @@
-"""How the tables of a database are read, for tests that read none."""
+"""Options of a SQL source for tests without a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of keys: all keys are in one range, none is in two, and none holds far too much."""
+"""Key ranges: each key is in exactly one range, and ranges are balanced."""
 
 from __future__ import annotations
 
@@ -26,74 +26,74 @@ keys = st.lists(st.integers(-(10**12), 10**12) | st.integers(-5, 5), min_size=1,
 def homes(key: int | None, ranges: tuple[PartitionRange, ...]) -> int:
     """How many ranges a key is in."""
     if key is None:
-        return sum(one.is_null for one in ranges)
+        return sum(key_range.is_null for key_range in ranges)
     return sum(
-        not one.is_null
-        and (one.lower is None or key >= int(one.lower))
-        and (one.upper is None or key < int(one.upper))
-        for one in ranges
+        not key_range.is_null
+        and (key_range.lower is None or key >= int(key_range.lower))
+        and (key_range.upper is None or key < int(key_range.upper))
+        for key_range in ranges
     )
 
 
-def count(found: list[int], bounds: tuple[int, ...]) -> list[int]:
+def count(row_keys: list[int], bounds: tuple[int, ...]) -> list[int]:
     counts = [0] * (len(bounds) + 1)
-    for key in found:
+    for key in row_keys:
         counts[bisect_right(bounds, key)] += 1
     return counts
 
 
-def planned(found: list[int], partitions: int, rounds: int = 12) -> tuple[int, ...]:
-    least, most = min(found), max(found)
+def planned(row_keys: list[int], partitions: int, rounds: int = 12) -> tuple[int, ...]:
+    least, most = min(row_keys), max(row_keys)
     bounds = cell_bounds(least, most, partitions * CELLS_PER_RANGE)
     for _ in range(rounds):
-        cut = refined_bounds(bounds, count(found, bounds), low=least, high=most, partitions=partitions)
+        cut = refined_bounds(bounds, count(row_keys, bounds), low=least, high=most, partitions=partitions)
         if cut == bounds:
             break
         bounds = cut
-    return balanced_bounds(bounds, count(found, bounds), partitions=partitions)
+    return balanced_bounds(bounds, count(row_keys, bounds), partitions=partitions)
 
 
 @given(keys, st.integers(1, 16))
-def test_every_key_is_in_one_range(found: list[int], partitions: int) -> None:
-    ranges = ranges_between([str(bound) for bound in planned(found, partitions)], nullable=True)
+def test_every_key_is_in_one_range(row_keys: list[int], partitions: int) -> None:
+    ranges = ranges_between([str(bound) for bound in planned(row_keys, partitions)], nullable=True)
 
     # Keys that came after the bounds were asked for have a range as well.
-    for key in (*found, min(found) - 1, max(found) + 1, 10**18, -(10**18)):
+    for key in (*row_keys, min(row_keys) - 1, max(row_keys) + 1, 10**18, -(10**18)):
         assert homes(key, ranges) == 1
     assert homes(None, ranges) == (1 if len(ranges) > 1 else 0)
 
 
 @given(keys, st.integers(1, 16))
-def test_no_range_is_empty_and_their_number_is_limited(found: list[int], partitions: int) -> None:
-    bounds = planned(found, partitions)
+def test_no_range_is_empty_and_their_number_is_limited(row_keys: list[int], partitions: int) -> None:
+    bounds = planned(row_keys, partitions)
 
     assert len(bounds) < partitions or not bounds
     assert list(bounds) == sorted(set(bounds))
-    assert all(count(found, bounds))
+    assert all(count(row_keys, bounds))
 
 
 @given(keys, st.integers(2, 8))
-def test_no_range_is_much_larger_than_its_share(found: list[int], partitions: int) -> None:
-    bounds = planned(found, partitions)
+def test_no_range_is_much_larger_than_its_share(row_keys: list[int], partitions: int) -> None:
+    bounds = planned(row_keys, partitions)
 
-    heaviest = max(found.count(key) for key in set(found))
-    share = len(found) / partitions
-    assert max(count(found, bounds)) <= 2 * max(share, heaviest) + 1
+    heaviest = max(row_keys.count(key) for key in set(row_keys))
+    share = len(row_keys) / partitions
+    assert max(count(row_keys, bounds)) <= 2 * max(share, heaviest) + 1
 
 
 def test_a_value_of_most_rows_has_a_separate_range() -> None:
-    found = [7] * 900 + list(range(1000, 1100))
+    row_keys = [7] * 900 + list(range(1000, 1100))
 
-    bounds = planned(found, 4)
+    bounds = planned(row_keys, 4)
 
-    assert max(count(found, bounds)) == 900
+    assert max(count(row_keys, bounds)) == 900
     assert len(bounds) >= 1
 
 
 def test_a_skewed_key_is_read_in_equal_ranges() -> None:
-    found = [2**number // 7 for number in range(60)] + list(range(5000))
+    row_keys = [2**number // 7 for number in range(60)] + list(range(5000))
 
-    counts = count(found, planned(found, 8))
+    counts = count(row_keys, planned(row_keys, 8))
 
     assert len(counts) == 8
     assert max(counts) <= 3 * sorted(counts)[4]
@@ -104,7 +104,7 @@ def test_cell_bounds_are_between_low_and_high(least: int, width: int, wanted: in
     bounds = cell_bounds(least, least + width, wanted)
 
     assert len(bounds) < wanted or not bounds
-    assert all(one < other for one, other in pairwise((least, *bounds, least + width + 1)))
+    assert all(key_range < other for key_range, other in pairwise((least, *bounds, least + width + 1)))
 
 
 @given(st.lists(st.text(max_size=3)))
@@ -113,7 +113,7 @@ def test_bounds_keep_the_order_of_the_database(cuts: list[str]) -> None:
 
     assert ranges[0].lower is None
     assert ranges[-1].upper is None
-    assert all(one.upper == other.lower for one, other in pairwise(ranges))
+    assert all(key_range.upper == other.lower for key_range, other in pairwise(ranges))
 
 
 def test_an_empty_table_is_read_as_one_range() -> None:

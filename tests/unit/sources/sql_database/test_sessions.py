@@ -1,4 +1,4 @@
-"""Which sessions a database is asked with, without Spark: a client of an older version is stood in for."""
+"""Sessions for database queries, without Spark; a fake client stands for an older version."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Client:
 
 
 def test_a_session_that_cannot_be_cloned_receives_no_password() -> None:
-    told: list[Any] = []
+    received: list[Any] = []
 
     def lend(conf: Any) -> Client:
-        told.extend(conf)
+        received.extend(conf)
         return Client()
 
     with override_context(lend_session=lend), pytest.raises(UsageError, match="cannot clone"):
         Database(jdbc=jdbc_config(URL)).read("SELECT 1")
-    assert told == []
+    assert received == []
 
 
 class Failing:
@@ -58,7 +58,7 @@ class Failing:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("message", "kind"),
     [
         ("org.postgresql.util.PSQLException: Connection to db:5432 refused. Check", DatabaseNotReachable),
         ("org.postgresql.util.PSQLException: FATAL: sorry, too many clients already", DatabaseNotReachable),
@@ -76,9 +76,9 @@ class Failing:
     ],
 )
 def test_an_unreachable_database_is_distinguished_from_a_failed_query(
-    monkeypatch: pytest.MonkeyPatch, said: str, kind: type[Exception]
+    monkeypatch: pytest.MonkeyPatch, message: str, kind: type[Exception]
 ) -> None:
-    monkeypatch.setattr(run, "existing_session", lambda given: Failing(said))
+    monkeypatch.setattr(run, "existing_session", lambda given: Failing(message))
 
     with pytest.raises(kind) as failed:
         Database(jdbc=jdbc_config(URL)).read("SELECT 1")

@@ -1,4 +1,4 @@
-"""What is said of a database becomes URLs, SQL and resources; no database is asked."""
+"""URLs, SQL queries and resources of SQL sources, without a database."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
 
 
 @pytest.mark.parametrize(
-    ("said", "url"),
+    ("argument", "url"),
     [
         (URL, "jdbc:postgresql://db:5433/shop"),
         ("postgresql+psycopg2://ada:x@[::1]/shop", "jdbc:postgresql://[::1]:5432/shop"),
@@ -84,11 +84,11 @@ POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
         ),
     ],
 )
-def test_jdbc_urls_contain_no_credentials(said: str, url: str) -> None:
-    place = jdbc_config(said)
+def test_jdbc_urls_contain_no_credentials(argument: str, url: str) -> None:
+    place = jdbc_config(argument)
 
     assert place.url == url
-    assert {"user", "password"} <= place.properties.keys() or "@" not in said
+    assert {"user", "password"} <= place.properties.keys() or "@" not in argument
     assert "hushhush" not in repr(place)
     assert "hushhush" not in f"{place.default_schema} {place.database}"
 
@@ -109,7 +109,7 @@ def test_a_password_is_passed_unquoted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "schema"),
+    ("argument", "schema"),
     [
         ("postgresql://a@db/shop", "public"),
         ("mysql://a@db/shop", "shop"),
@@ -118,14 +118,14 @@ def test_a_password_is_passed_unquoted() -> None:
         ("jdbc:db2://db/SAMPLE", None),
     ],
 )
-def test_the_default_schema_is_the_database_for_mysql_only(said: str, schema: str | None) -> None:
-    assert jdbc_config(said).default_schema == schema
+def test_the_default_schema_is_the_database_for_mysql_only(argument: str, schema: str | None) -> None:
+    assert jdbc_config(argument).default_schema == schema
 
 
 def test_postgres_sessions_set_utc_before_statements_of_the_user() -> None:
-    said = jdbc_config(URL, properties={"sessionInitStatement": "SET search_path TO shop"})
+    argument = jdbc_config(URL, properties={"sessionInitStatement": "SET search_path TO shop"})
 
-    assert said.properties["sessionInitStatement"] == "SET TIME ZONE 'UTC'; SET search_path TO shop"
+    assert argument.properties["sessionInitStatement"] == "SET TIME ZONE 'UTC'; SET search_path TO shop"
     assert jdbc_config("mysql://a@db/shop").properties["connectionTimeZone"] == "UTC"
 
 
@@ -213,9 +213,9 @@ def test_null_keys_take_one_of_the_connections(size: int, partitions: int, cuts:
     database = asked([{"cut": str(number)} for number in range(cuts)])
     facts, rows = ReflectedTable(name="o", size=size, heap=size), RowQuery(dialect=POSTGRES, table="o")
 
-    found = partition_ranges(database, rows, ("id", "number", True), partitions=partitions, table=facts)
+    result = partition_ranges(database, rows, ("id", "number", True), partitions=partitions, table=facts)
 
-    assert len(found) == partitions
+    assert len(result) == partitions
     assert len(re.findall(r"0\.\d{6}", database.questions[0].partition("WITHIN")[0])) == cuts
 
 
@@ -281,9 +281,9 @@ def test_few_rows_use_several_connections_only_if_they_are_large(
     database = asked([{"least": "0", "most": "63", "row_count": 64}], *[cells] * 5)
     rows, facts = RowQuery(dialect=MYSQL, table="o", window=window), ReflectedTable(name="o", size=size)
 
-    found = partition_ranges(database, rows, ("id", "number", False), partitions=4, table=facts)
+    result = partition_ranges(database, rows, ("id", "number", False), partitions=4, table=facts)
 
-    assert len(found) == ranges
+    assert len(result) == ranges
 
 
 def test_ranges_of_a_query_use_the_types_of_spark() -> None:
@@ -292,10 +292,10 @@ def test_ranges_of_a_query_use_the_types_of_spark() -> None:
     assert reading.partition_key(ReflectedTable(name="o"), {"at": "timestamp"}) == ("at", "moment", True)
 
 
-@pytest.mark.parametrize("said", ["teradata://ada:x@db/shop", "postgresql://ada:x@db"])
-def test_invalid_credentials_are_rejected_without_the_password(said: str) -> None:
+@pytest.mark.parametrize("argument", ["teradata://ada:x@db/shop", "postgresql://ada:x@db"])
+def test_invalid_credentials_are_rejected_without_the_password(argument: str) -> None:
     with pytest.raises(UsageError) as refused:
-        jdbc_config(said.replace(":x@", ":hushhush@"))
+        jdbc_config(argument.replace(":x@", ":hushhush@"))
     assert "hushhush" not in str(refused.value)
 
 
@@ -306,8 +306,8 @@ def test_names_and_values_are_quoted(table: str, column: str, value: str) -> Non
 
     parsed = parse_one(text, dialect="postgres")
 
-    assert [one.name for one in parsed.find_all(exp.Table)] == [table]
-    literals = [one.this for one in parsed.find_all(exp.Literal) if one.is_string]
+    assert [item.name for item in parsed.find_all(exp.Table)] == [table]
+    literals = [item.this for item in parsed.find_all(exp.Literal) if item.is_string]
     assert literals == [value]
 
 
@@ -332,7 +332,7 @@ def test_a_window_is_part_of_every_range_query() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted"),
+    ("argument", "wanted"),
     [
         (CursorWindow(column="n", start=5, includes_nulls=False), ("`t`.`n` >= 5",)),
         (CursorWindow(column="n", start=5, is_start_open=True, includes_nulls=False), ("`t`.`n` > 5",)),
@@ -350,28 +350,28 @@ def test_a_window_is_part_of_every_range_query() -> None:
         ),
     ],
 )
-def test_bounds_of_a_cursor_as_conditions(said: CursorWindow, wanted: tuple[str, ...]) -> None:
-    assert RowQuery(dialect=MYSQL, table="t", window=said).window_conditions() == wanted
+def test_bounds_of_a_cursor_as_conditions(argument: CursorWindow, wanted: tuple[str, ...]) -> None:
+    assert RowQuery(dialect=MYSQL, table="t", window=argument).window_conditions() == wanted
 
 
 def test_texts_of_mysql_are_compared_by_their_bytes() -> None:
     window = CursorWindow(column="c", start="it's", includes_nulls=False)
 
-    found = RowQuery(
+    result = RowQuery(
         dialect=MYSQL, table="t", text_columns=frozenset({"c"}), window=window
     ).window_conditions()
 
-    assert found == ("CAST(CONVERT(`t`.`c` USING utf8mb4) AS BINARY) >= X'69742773'",)
+    assert result == ("CAST(CONVERT(`t`.`c` USING utf8mb4) AS BINARY) >= X'69742773'",)
 
 
 def test_zero_dates_of_mysql_are_null() -> None:
     window = CursorWindow(column="d", start=date(2024, 1, 1))
 
-    found = RowQuery(
+    result = RowQuery(
         dialect=MYSQL, table="t", date_columns=frozenset({"d"}), window=window
     ).window_conditions()
 
-    assert found == ("(`t`.`d` >= DATE '2024-01-01') OR `t`.`d` IS NULL OR `t`.`d` = 0",)
+    assert result == ("(`t`.`d` >= DATE '2024-01-01') OR `t`.`d` IS NULL OR `t`.`d` = 0",)
 
 
 def test_properties_in_a_url_are_not_overridden_by_defaults() -> None:
@@ -388,11 +388,11 @@ def test_sessions_use_utc_for_any_url() -> None:
 
 
 def test_property_names_of_postgres_urls_are_case_sensitive() -> None:
-    said = [
+    argument = [
         jdbc_config(f"jdbc:postgresql://db/s?{name}=x") for name in ("ApplicationName", "applicationname")
     ]
 
-    assert ["ApplicationName" in place.properties for place in said] == [False, True]
+    assert ["ApplicationName" in place.properties for place in argument] == [False, True]
 
 
 def test_a_cursor_on_a_padded_column_is_rejected() -> None:
@@ -420,9 +420,9 @@ def test_fractions_are_rounded_outwards(number: Any) -> None:
 @pytest.mark.parametrize("dialect", [DIALECTS[name] for name in ("postgresql", "mysql", "mariadb", "mssql")])
 def test_catalog_queries_are_valid_in_the_dialect(dialect: Any) -> None:
     for text in (columns_query(dialect, "it's", ("a", "b'c")), keys_query(dialect, "it's", None)):
-        found = parse_one(text, dialect=dialect.sqlglot_dialect)
+        result = parse_one(text, dialect=dialect.sqlglot_dialect)
         # Spark puts brackets around it, and SQL Server takes no order in there.
-        assert found.args.get("order") is None
+        assert result.args.get("order") is None
 
 
 def test_catalog_rows_become_tables() -> None:
@@ -442,7 +442,7 @@ def test_catalog_rows_become_tables() -> None:
 
     (table,) = reflected_tables(columns, keys).values()
 
-    assert [(one.name, one.database_type, one.nullable) for one in table.columns] == [
+    assert [(item.name, item.database_type, item.nullable) for item in table.columns] == [
         ("id", "bigint", False),
         ("by", "integer", True),
     ]
@@ -473,20 +473,20 @@ def test_catalog_rows_become_tables() -> None:
 def test_column_hints_follow_the_reflection_level(
     column: ReflectedColumn, level: Any, wanted: dict[str, Any]
 ) -> None:
-    said = column_hint(column, type_mapping(column, POSTGRES), level=level)
+    argument = column_hint(column, type_mapping(column, POSTGRES), level=level)
 
-    assert {name: value for name, value in said.items() if name in {"precision", "scale"}} == wanted
+    assert {name: value for name, value in argument.items() if name in {"precision", "scale"}} == wanted
 
 
 def test_unsigned_numbers_of_mysql_have_the_precision_of_spark() -> None:
     column = ReflectedColumn(name="id", database_type="bigint unsigned", nullable=False)
     kind = type_mapping(column, MYSQL)
 
-    said = column_hint(column, kind, level="full")
+    argument = column_hint(column, kind, level="full")
 
     assert kind is not None
     assert kind.key_kind == "number"
-    assert (said["data_type"], said["precision"], said["scale"]) == ("decimal", 20, 0)
+    assert (argument["data_type"], argument["precision"], argument["scale"]) == ("decimal", 20, 0)
     assert "'bigint unsigned'" in columns_query(MYSQL, "shop", None)
 
 
@@ -522,19 +522,19 @@ def test_threads_never_exceed_the_connection_limit() -> None:
     budget, most, lock, now = ConnectionBudget(3), [0], threading.Lock(), [0]
 
     def work(wanted: int) -> None:
-        with budget.reserve(wanted) as one:
-            list(one.wait())
+        with budget.reserve(wanted) as item:
+            list(item.wait())
             with lock:
-                now[0] += one.connections
+                now[0] += item.connections
                 most[0] = max(most[0], now[0])
             with lock:
-                now[0] -= one.connections
+                now[0] -= item.connections
 
     threads = [threading.Thread(target=work, args=(number % 4 + 1,)) for number in range(20)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for item in threads:
+        item.start()
+    for item in threads:
+        item.join()
     assert 1 <= most[0] <= 3
 
 
@@ -542,7 +542,7 @@ def test_tables_are_resources_with_the_preset_of_their_driver() -> None:
     shop = sql_database(URL, table_names=["orders", "people"])
 
     assert list(shop.resources) == ["orders", "people"]
-    assert [one.declaration.needs for one in shop.resources.values()] == [("postgres",), ("postgres",)]
+    assert [item.declaration.needs for item in shop.resources.values()] == [("postgres",), ("postgres",)]
     assert shop.name == "sql_database"
 
 
@@ -568,7 +568,7 @@ def test_hints_of_sql_table_are_applied() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "instead"),
+    ("argument", "instead"),
     [
         ({"engine_adapter_callback": print}, "backend_kwargs"),
         ({"query_adapter_callback": print}, "query="),
@@ -579,7 +579,9 @@ def test_hints_of_sql_table_are_applied() -> None:
         ({"connections": 0}, "1 or more"),
     ],
 )
-def test_arguments_for_sqlalchemy_are_rejected_with_a_replacement(said: dict[str, Any], instead: str) -> None:
+def test_arguments_for_sqlalchemy_are_rejected_with_a_replacement(
+    argument: dict[str, Any], instead: str
+) -> None:
     with pytest.raises(UsageError) as refused:
-        sql_table(URL, "orders", **said)
+        sql_table(URL, "orders", **argument)
     assert instead in refused.value.hint

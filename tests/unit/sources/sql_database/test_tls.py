@@ -1,4 +1,4 @@
-"""Connections to databases verify the server, and their drivers load no code that a property names."""
+"""Connections verify the server, and properties that load code are rejected."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_verifying_setting_is_not_logged(url: str, caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize(
-    "said",
+    "property_name",
     [
         "socketFactory=evil.Factory",
         "sslfactory=org.postgresql.ssl.NonValidatingFactory",
@@ -113,11 +113,11 @@ def test_a_verifying_setting_is_not_logged(url: str, caplog: pytest.LogCaptureFi
     "url",
     ["postgresql://ada@localhost/shop?{}", "jdbc:mysql://db/shop?{}", "jdbc:postgresql://db/shop?a=b&{}"],
 )
-def test_properties_that_load_code_or_open_files_are_rejected(url: str, said: str) -> None:
-    name, _, value = said.partition("=")
+def test_properties_that_load_code_or_open_files_are_rejected(url: str, property_name: str) -> None:
+    name, _, value = property_name.partition("=")
 
     with pytest.raises(UsageError, match=name):
-        jdbc_config(url.format(said))
+        jdbc_config(url.format(property_name))
     with pytest.raises(UsageError, match=name):
         jdbc_config(url.format("x=y"), properties={name: value})
 
