@@ -90,11 +90,11 @@ def to_batch(rows: pa.RecordBatch) -> Batch:
 
 
 def _file_column(values: pa.Array, key: str) -> pa.Array | None:
-    plain = _decode_column(values)
-    if file_type(plain.type, key, wide=False) is None:
+    decoded = _decode_column(values)
+    if file_type(decoded.type, key, wide=False) is None:
         return None
     # Two casts: nanoseconds may be truncated, other numbers may not.
-    truncated = plain.cast(microsecond_type(plain.type), safe=False)
+    truncated = decoded.cast(microsecond_type(decoded.type), safe=False)
     try:
         column = truncated.cast(file_type(truncated.type, key, wide=False))
     except pa.ArrowInvalid:
@@ -123,9 +123,9 @@ def _storage_type(kind: pa.DataType) -> pa.DataType:
 def _row_group_slices(batch: pa.RecordBatch, rotation: Rotation) -> Iterator[pa.RecordBatch]:
     """Yield slices of one row group each, and the remainder."""
     rows = rotation.row_group_bytes * batch.num_rows // max(batch.nbytes, 1) + 1
-    most = min(rotation.row_group_rows, rows)
-    for start in range(0, batch.num_rows, most):
-        yield batch.slice(start, most)
+    max_rows = min(rotation.row_group_rows, rows)
+    for start in range(0, batch.num_rows, max_rows):
+        yield batch.slice(start, max_rows)
 
 
 def _batch_reader(frame: Any, kind: FrameKind) -> pa.RecordBatchReader:

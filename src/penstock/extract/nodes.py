@@ -36,8 +36,8 @@ class LimitCounter:
         """Return whether another item fits. The time starts with the first call."""
         if self._deadline is None and self._limit.max_time is not None:
             self._deadline = self._clock() + self._limit.max_time
-        most = self._limit.max_items
-        return (most is None or self._count < most) and (
+        max_items = self._limit.max_items
+        return (max_items is None or self._count < max_items) and (
             self._deadline is None or self._clock() < self._deadline
         )
 
@@ -111,9 +111,9 @@ class Node:
         yield self
         for child in self.children:
             yield from child.mark_failed()
-        above = self._parent
-        if above is not None and not above.is_selected and all(child.is_closed() for child in above.children):
-            above.close()
+        parent = self._parent
+        if parent and not parent.is_selected and all(child.is_closed() for child in parent.children):
+            parent.close()
 
     def update_context(self, **changes: Any) -> None:
         """Update the context that user code sees."""
@@ -182,8 +182,8 @@ def build_nodes(flow: Flow, cursors: Cursors) -> list[Node]:
     """Return the root nodes with their children; a stream that feeds several streams is one node."""
     built: dict[Stream, Node] = {}
     roots: list[Node] = []
-    for wanted in flow.streams:
-        for stream in reversed(list(wanted.chain())):
+    for selected in flow.streams:
+        for stream in reversed(list(selected.chain())):
             if stream in built:
                 continue
             node = built[stream] = Node(stream, cursors, built[stream.parent] if stream.parent else None)

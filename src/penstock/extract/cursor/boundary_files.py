@@ -36,7 +36,7 @@ class BoundaryFile:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form in the state."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @staticmethod
     def from_entry(entry: Mapping[str, Any]) -> BoundaryFile | None:

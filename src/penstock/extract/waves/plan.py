@@ -79,8 +79,9 @@ def plan_wave(
     items = _item_count(slots, seconds, previous) if previous else slots * _FIRST_ITEMS_PER_SLOT
     # More parts than slots balance quick and slow items; not worth it for short waves.
     is_long = previous is not None and items * previous.seconds / previous.items > _LONG_WAVE_SECONDS
-    each = _PARTS_PER_SLOT if is_long else 1
-    return WavePlan(items=items, parts=slots * each, part_seconds=span * _TIME_FACTOR / each)
+    parts_per_slot = _PARTS_PER_SLOT if is_long else 1
+    part_seconds = span * _TIME_FACTOR / parts_per_slot
+    return WavePlan(items=items, parts=slots * parts_per_slot, part_seconds=part_seconds)
 
 
 def part_count(rate: RateLimit, slots: int) -> int:
