@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.flow.factories import make_pipeline
-from tests.flow.test_failed_jobs import stand_in_the_way
+from tests.flow.test_failed_jobs import block_table
 from tests.step_failures import step_raises
 from typer.testing import CliRunner
 
@@ -39,7 +39,7 @@ def test_a_stuck_package_is_listed_and_cleared(
     pipeline = make_pipeline(location, tmp_path, spark)
     if has_loaded:
         pipeline.run([{"id": 0}], table_name="orders")
-    stand_in_the_way(location, other, "named_struct('a', 1)")
+    block_table(location, other, "named_struct('a', 1)")
     with step_raises(LoadClientJobFailed, step="load"):
         pipeline.run(ROWS, table_name="items")
     (stuck,) = pipeline.list_normalized_load_packages()
@@ -67,7 +67,7 @@ def test_a_stuck_package_is_listed_and_cleared(
     }
 
     assert not pipeline.has_pending_data
-    stand_in_the_way(location, other, "0L")
+    block_table(location, other, "0L")
     pipeline.run(ROWS, table_name="items")
     counts = pipeline.dataset().row_counts()
     assert (counts["items"], counts["items__tags"]) == (2, 2)

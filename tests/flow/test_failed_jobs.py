@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROWS = [{"id": 1, "tags": ["x", "y"]}]
 
 
-def stand_in_the_way(location: str, other: SparkSession, column: str) -> None:
+def block_table(location: str, other: SparkSession, column: str) -> None:
     """Create a table at the path of `items`."""
     rows = other.sql(f"SELECT {column} AS id")
     overwrite = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
@@ -33,7 +33,7 @@ def stand_in_the_way(location: str, other: SparkSession, column: str) -> None:
 def test_a_load_is_pending_until_its_refused_table_is_repaired(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
-    stand_in_the_way(location, other, "named_struct('a', 1)")
+    block_table(location, other, "named_struct('a', 1)")
     pipeline = make_pipeline(location, tmp_path, spark)
 
     with step_raises(LoadClientJobFailed, match="items", step="load") as caught:
@@ -44,7 +44,7 @@ def test_a_load_is_pending_until_its_refused_table_is_repaired(
     failed = pipeline.list_failed_jobs_in_package(facts["load_id"])
     assert [job.job_file_info.job_id() for job in failed] == [facts["job_id"]] == list(facts["failed_jobs"])
     assert pipeline.dataset()["_dlt_loads"].count() == 0
-    stand_in_the_way(location, other, "0L")
+    block_table(location, other, "0L")
     again = pipeline.run()
     assert [table.skipped for table in again.packages[0].tables if table.table == "items__tags"] == [True]
     assert pipeline.dataset().row_counts() == {"items": 2, "items__tags": 2}
@@ -59,7 +59,7 @@ def test_a_skipped_chain_is_rolled_back(
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 0, "tags": ["old"]}], table_name="items")
-    stand_in_the_way(location, other, "named_struct('a', 1)")
+    block_table(location, other, "named_struct('a', 1)")
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
     resources = [
         penstock.resource(ROWS, name="items"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.flow.factories import make_pipeline
-from tests.flow.test_failed_jobs import ROWS, stand_in_the_way
+from tests.flow.test_failed_jobs import ROWS, block_table
 
 import penstock
 
@@ -40,7 +40,7 @@ def test_infos_describe_a_successful_run_and_one_without_data(
 def test_infos_describe_a_run_that_skips_a_table(
     spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in_the_way(location, other, "named_struct('a', 1)")
+    block_table(location, other, "named_struct('a', 1)")
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
     resources = [penstock.resource(ROWS, name="items"), penstock.resource([{"id": 7}], name="others")]
 

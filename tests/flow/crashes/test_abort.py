@@ -51,7 +51,7 @@ class Refusing:
 
         def merge(table: Any, *arguments: Any, **options: Any) -> Any:
             if table.name == "prices":
-                raise DestinationTerminalException("table prices refuses a row", hint="none")
+                raise DestinationTerminalException("a row violates a constraint of table prices", hint="none")
             return result(table, *arguments, **options)
 
         return merge if name == "merge" else result
@@ -74,7 +74,7 @@ def stuck(
         other.sql(f"ALTER TABLE {at(root, 'prices')} ADD CONSTRAINT no_nines CHECK (price <> 9)")
     with monkeypatch.context() as patch:
         patch.setenv("LOAD__WORKERS", "1")
-        with step_raises(LoadClientJobFailed, match="table prices refuses a row"):
+        with step_raises(LoadClientJobFailed, match="violates a constraint of table prices"):
             pipeline_at(root, spark, destination=refusing).run(shop(2))
     assert packages_at(root).pending_load() is not None
     return root
