@@ -286,7 +286,7 @@ def test_a_file_that_cannot_be_imported_is_kept(storage: PackageStorage, tmp_pat
 
 @pytest.mark.parametrize("path", ["", "x", "a/b", JOB, f"new_jobs/{JOB}"])
 def test_an_address_that_is_not_a_job_file_is_named(path: str) -> None:
-    with pytest.raises(UsageError, match="no address of a job file"):
+    with pytest.raises(UsageError, match="not the address of a job file"):
         read_job(path)
 
 
