@@ -50,7 +50,7 @@ texts = st.text(max_size=30)
         ("-----BEGIN PRIVATE KEY-----\nabc cut off", "***"),
     ],
 )
-def test_what_looks_like_a_secret_is_masked(text: str, clean: str) -> None:
+def test_texts_that_look_like_secrets_are_masked(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 
@@ -70,7 +70,7 @@ def test_what_looks_like_a_secret_is_masked(text: str, clean: str) -> None:
         "",
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_other_texts_are_unchanged(text: str) -> None:
     assert redact(text) == text
 
 
@@ -86,7 +86,7 @@ def test_any_text_can_be_cleaned_and_cleaning_twice_changes_nothing(text: str) -
     before=texts,
     after=texts,
 )
-def test_a_secret_that_was_met_is_masked_wherever_it_stands(secret: str, before: str, after: str) -> None:
+def test_a_registered_secret_is_masked_everywhere(secret: str, before: str, after: str) -> None:
     secret = f"~8{secret}"  # in no other text: what one test makes known is known to all that follow
     remember_secret(secret)
 
@@ -95,7 +95,7 @@ def test_a_secret_that_was_met_is_masked_wherever_it_stands(secret: str, before:
 
 
 @pytest.mark.parametrize("shown", ["p%40ss%20w%2Frd-1", "p%40ss+w%2Frd-1", "p@ss w/rd-1", "p%40ss%20w/rd-1"])
-def test_a_secret_is_known_in_its_quoted_forms(shown: str) -> None:
+def test_a_secret_is_masked_in_its_quoted_forms(shown: str) -> None:
     remember_secret("p@ss w/rd-1")
 
     assert redact(f"GET /?x={shown}!") == "GET /?x=***!"
@@ -107,7 +107,7 @@ def test_long_lines_of_a_secret_are_secrets() -> None:
     assert redact("it was second-line-of-a-key, the end") == "it was ***, the end"
 
 
-def test_a_word_is_only_a_secret_where_it_stands_alone() -> None:
+def test_a_short_word_is_masked_only_as_a_whole_word() -> None:
     remember_secret("xyzzyq")
 
     assert redact("xyzzyq 'xyzzyq' axyzzyq xyzzyqs") == "*** '***' axyzzyq xyzzyqs"
@@ -120,12 +120,12 @@ def test_very_short_secrets_and_words_that_everybody_knows_are_not_searched_for(
     assert redact("abc postgres password") == "abc postgres password"
 
 
-def test_pieces_of_a_text_are_masked_in_the_message_of_the_one_who_took_it_apart() -> None:
+def test_pieces_of_a_text_are_masked_in_the_message_of_its_parser() -> None:
     assert redact_pieces("bad port 'lovelace' in db", "db://ada:lovelace@db") == "bad port '***' in db"
     assert redact_pieces("nothing", "") == "nothing"
 
 
-def test_names_of_secrets_are_known() -> None:
+def test_names_of_secrets_are_recognized() -> None:
     names = ("api_key", "Password", "aws_secret_access_key", "connection_string", "refresh_token")
 
     assert all(is_secret_name(name) for name in names)

@@ -51,7 +51,7 @@ def test_a_type_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         penstock.config.get("a.b", list)
 
 
-def test_what_is_missing_is_told_with_its_places() -> None:
+def test_a_missing_setting_is_an_error_with_its_places() -> None:
     with pytest.raises(ConfigFieldMissing) as caught:
         penstock.config["a.b"]
 
@@ -93,7 +93,7 @@ def test_credentials_can_be_asked_for_by_path(project: Path) -> None:
     assert (two.username, two.host) == ("ada", None)
 
 
-def test_what_is_written_holds_for_the_process_and_below_the_environment() -> None:
+def test_a_written_value_lasts_for_the_process_and_the_environment_wins() -> None:
     answer = told(
         """
         import json, os, penstock

@@ -49,7 +49,7 @@ def test_a_url_reads_back_as_it_was_written(
     assert before.to_native_credentials() == before.to_url()
 
 
-def test_the_password_is_in_the_url_and_not_in_what_is_shown() -> None:
+def test_the_password_is_in_the_url_and_masked_in_printed_output() -> None:
     shop = ConnectionStringCredentials("pg://ada:hunter2@db:5432/shop?sslmode=require&password=hunter3")
 
     assert shop.to_url() == "pg://ada:hunter2@db:5432/shop?sslmode=require&password=hunter3"
@@ -58,7 +58,7 @@ def test_the_password_is_in_the_url_and_not_in_what_is_shown() -> None:
     assert "hunter" not in repr(shop)
 
 
-def test_a_password_that_nobody_quoted_is_kept_whole() -> None:
+def test_an_unquoted_password_is_parsed_completely() -> None:
     shop = ConnectionStringCredentials("mysql://ada:p@ss/w:rd@db/x")
 
     assert (shop.password, shop.host, shop.database) == ("p@ss/w:rd", "db", "x")
@@ -85,12 +85,12 @@ def test_a_url_object_of_sqlalchemy_is_taken() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["db", "pg:/x", "pg://db:port/x", 5])
-def test_what_is_no_url_is_refused(wrong: object) -> None:
+def test_an_invalid_url_is_an_error(wrong: object) -> None:
     with pytest.raises(ValueError, match="expected the form"):
         ConnectionStringCredentials(wrong)
 
 
-def test_fields_and_one_text_can_be_mixed_in_the_call_and_by_providers() -> None:
+def test_fields_and_one_text_can_be_combined_in_the_call_and_in_providers() -> None:
     told = Settings(environment={"CREDENTIALS__PORT": "5432", "CREDENTIALS__HOST": "unused"})
 
     found = resolve_configuration(Holder, settings=told, explicit={"credentials": "pg://ada:x@db/shop"})
@@ -104,7 +104,7 @@ def test_without_a_drivername_credentials_are_not_complete() -> None:
         resolve_configuration(Holder, settings=Settings(environment={"CREDENTIALS__HOST": "db"}))
 
 
-def test_aws_keys_come_in_pairs_or_not_at_all() -> None:
+def test_aws_keys_must_be_set_together() -> None:
     def resolved(environment: dict[str, str]) -> AwsCredentials:
         return resolve_configuration(AwsCredentials, settings=Settings(environment=environment))
 

@@ -29,7 +29,7 @@ class Database(BaseConfiguration):
     schema_name: str = "public"
 
 
-def test_every_place_is_shown_and_the_one_that_counts_is_marked() -> None:
+def test_every_place_is_shown_and_the_used_one_is_marked() -> None:
     settings = Settings(environment={"SOURCES__PAGES": "3"}, document={"sources": {"hub": {"pages": 7}}})
 
     found = explain("sources.hub.pages", settings=settings, pipeline_name="shop")["pages"]
@@ -72,7 +72,7 @@ def test_a_secret_in_the_wrong_file_is_pointed_at() -> None:
     assert "hunter2" not in text
 
 
-def test_credentials_as_one_text_are_taken_apart() -> None:
+def test_credentials_as_one_text_are_parsed() -> None:
     settings = Settings(
         environment={"CREDENTIALS": "pg://ada:hunter2@db/shop", "CREDENTIALS__HOST": "unused"}
     )
@@ -97,7 +97,7 @@ def test_credentials_by_field_are_explained_by_field() -> None:
     assert "hunter2" not in str(found)
 
 
-def test_one_text_that_cannot_be_read_is_called_so() -> None:
+def test_an_unreadable_credentials_text_is_explained() -> None:
     found = explain(Database, settings=Settings(environment={"CREDENTIALS": "hunter2"}))
 
     assert found["credentials"].origin == "not a value for ConnectionStringCredentials"
@@ -118,13 +118,13 @@ def test_arguments_of_a_function_are_explained() -> None:
 
 
 @pytest.mark.parametrize("key", ["api_key", "password", "connection_string"])
-def test_a_path_that_is_called_like_a_secret_is_one(key: str) -> None:
+def test_a_path_with_the_name_of_a_secret_is_masked(key: str) -> None:
     settings = Settings(environment={key.upper(): "hunter2"}, document={"other": "shown"})
 
     assert explain(f"sources.{key}", settings=settings)[key].text == "***"
     assert explain("other", settings=settings)["other"].text == "'shown'"
 
 
-def test_a_field_that_is_not_there_is_a_key_error() -> None:
+def test_an_unknown_field_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         explain("a", settings=Settings())["b"]

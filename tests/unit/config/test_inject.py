@@ -62,7 +62,7 @@ def test_marked_arguments_are_found_and_defaults_overridden(monkeypatch: pytest.
     assert github("repo") == ("repo", "hunter2", "penstock", 3)
 
 
-def test_what_is_passed_wins_by_position_and_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passed_arguments_win_by_position_and_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "hunter2")
     monkeypatch.setenv("PAGES", "3")
 
@@ -157,7 +157,7 @@ def test_an_optional_argument_that_is_not_found_is_none() -> None:
     assert maybe() == (None, None)
 
 
-def test_kinds_of_functions_stay_what_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decorated_functions_keep_their_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COUNT", "2")
 
     @with_config
@@ -263,7 +263,7 @@ def test_ordinary_defaults_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> N
     assert paged() == 10
 
 
-def test_a_function_says_what_it_takes_from_configuration() -> None:
+def test_the_spec_of_a_function_lists_its_configurable_arguments() -> None:
     spec = get_fun_spec(github)
 
     assert spec is not None

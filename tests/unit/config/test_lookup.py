@@ -97,7 +97,7 @@ def test_a_source_has_its_short_form_in_the_third_place(
     pipeline=st.text(alphabet="pq", min_size=1, max_size=3),
     picked=st.data(),
 )
-def test_of_any_two_places_the_earlier_one_wins(
+def test_the_earlier_of_two_places_wins(
     sections: tuple[str, ...], pipeline: str, picked: st.DataObject
 ) -> None:
     class Spec(BaseConfiguration):
@@ -161,7 +161,7 @@ def test_a_variable_of_the_machine_is_nobodys_setting(name: str) -> None:
     assert machine.get_value(name, str, None, "sources") == ("ours", f"SOURCES__{name.upper()}")
 
 
-def test_what_is_found_in_a_file_can_be_changed_without_changing_the_file() -> None:
+def test_changing_a_found_value_does_not_change_the_settings() -> None:
     document = DocumentProvider(title="config.toml", tree={"tags": ["a"]})
     lookup = Lookup(key="tags")
 

@@ -58,7 +58,7 @@ def test_the_call_beats_providers_and_providers_beat_defaults() -> None:
     assert found == Api(url="call", pages=3, verify=False)
 
 
-def test_none_in_the_call_is_nothing_said() -> None:
+def test_none_in_the_call_is_unset() -> None:
     found = resolve_configuration(Api, settings=Settings(environment={"URL": "x"}), explicit={"url": None})
 
     assert found.url == "x"
@@ -99,7 +99,7 @@ def test_one_error_names_all_missing_fields_and_every_place() -> None:
     assert not any("config.toml" in place for place in caught.value.fields["credentials.password"])
 
 
-def test_a_text_that_is_no_number_is_named_without_being_shown() -> None:
+def test_an_invalid_number_is_reported_without_its_value() -> None:
     with pytest.raises(ConfigValueCannotBeCoerced) as caught:
         resolve_configuration(Api, settings=Settings(environment={"URL": "x", "PAGES": "hunter2"}))
 
@@ -117,7 +117,7 @@ def test_a_text_that_is_no_number_is_named_without_being_shown() -> None:
         Settings(environment={"CREDENTIALS__USER": "ada"}, secrets={"credentials": {"password": "hunter2"}}),
     ],
 )
-def test_credentials_come_by_field_as_an_object_or_as_one_text(settings: Settings) -> None:
+def test_credentials_are_set_by_field_as_an_object_or_as_one_text(settings: Settings) -> None:
     found = resolve_configuration(Base, settings=settings, sections=("destination",))
 
     assert found.credentials.user == "ada"
@@ -190,7 +190,7 @@ def test_of_several_specs_the_first_that_can_be_filled_is_taken(told: dict[str, 
     assert type(credentials_of(Either, **told)) is kind
 
 
-def test_where_none_of_several_specs_can_be_filled_all_their_fields_are_named() -> None:
+def test_if_no_spec_of_a_union_can_be_filled_all_their_fields_are_listed() -> None:
     with pytest.raises(ConfigFieldMissing) as caught:
         credentials_of(Either)
 
@@ -202,7 +202,7 @@ def test_where_none_of_several_specs_can_be_filled_all_their_fields_are_named() 
     ]
 
 
-def test_one_value_that_no_spec_can_read_is_refused_without_being_shown() -> None:
+def test_an_unreadable_native_value_is_an_error_without_the_value() -> None:
     with pytest.raises(ConfigValueCannotBeCoerced) as caught:
         credentials_of(Base, environment={"CREDENTIALS": "hunter2"})
 
@@ -210,7 +210,7 @@ def test_one_value_that_no_spec_can_read_is_refused_without_being_shown() -> Non
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_message_of_the_one_who_took_a_text_apart_shows_no_piece_of_it() -> None:
+def test_the_message_of_a_parser_shows_no_piece_of_its_text() -> None:
     @configspec
     class Chatty(CredentialsConfiguration):
         port: int = None  # type: ignore[assignment]
@@ -225,7 +225,7 @@ def test_a_message_of_the_one_who_took_a_text_apart_shows_no_piece_of_it() -> No
     assert "invalid literal" in str(caught.value)
 
 
-def test_one_text_beats_single_fields() -> None:
+def test_one_text_wins_over_single_fields() -> None:
     told = {"CREDENTIALS": "ada:x", "CREDENTIALS__PASSWORD": "y"}
 
     assert credentials_of(Base, environment=told).password == "x"
@@ -239,7 +239,7 @@ def test_a_section_ends_the_search_for_one_text() -> None:
     assert (login.user, login.password) == ("ada", "x")
 
 
-def test_what_is_no_secret_in_credentials_may_stand_in_the_file_that_is_not_for_secrets() -> None:
+def test_public_fields_of_credentials_may_be_in_the_config_file() -> None:
     login = credentials_of(
         Base,
         environment={"CREDENTIALS__PASSWORD": "x"},
@@ -249,12 +249,12 @@ def test_what_is_no_secret_in_credentials_may_stand_in_the_file_that_is_not_for_
     assert login.user == "ada"
 
 
-def test_one_text_in_the_file_that_is_not_for_secrets_is_refused() -> None:
+def test_credentials_as_one_text_in_the_config_file_are_an_error() -> None:
     with pytest.raises(ValueNotSecret, match=r"config\.toml: credentials"):
         credentials_of(Base, document={"credentials": "ada:x"})
 
 
-def test_a_secret_in_the_wrong_file_does_not_matter_where_an_earlier_place_has_it() -> None:
+def test_a_misplaced_secret_is_ignored_if_an_earlier_place_has_it() -> None:
     login = credentials_of(
         Base,
         secrets={"credentials": {"user": "ada", "password": "s3cret-of-mine"}},
@@ -291,7 +291,7 @@ def test_an_instance_as_the_default_of_a_field_is_completed_and_overridden() -> 
     assert credentials_of(Holder, environment={**told, "CREDENTIALS__USER": "eve"}).user == "eve"
 
 
-def test_optional_credentials_of_which_only_a_part_is_there_are_none() -> None:
+def test_incomplete_optional_credentials_are_none() -> None:
     found = resolve_configuration(
         Base,
         settings=Settings(environment={"CREDENTIALS": "ada:x", "SPARE__USER": "eve"}),
@@ -300,7 +300,7 @@ def test_optional_credentials_of_which_only_a_part_is_there_are_none() -> None:
     assert found.spare is None
 
 
-def test_a_spec_without_required_fields_is_there_even_where_it_is_optional() -> None:
+def test_an_optional_spec_without_required_fields_is_created() -> None:
     @configspec
     class Csv(BaseConfiguration):
         delimiter: str = ","
@@ -312,7 +312,7 @@ def test_a_spec_without_required_fields_is_there_even_where_it_is_optional() -> 
     assert resolve_configuration(Holder, settings=Settings()).csv == Csv()
 
 
-def test_a_field_marked_so_is_asked_of_nobody() -> None:
+def test_a_field_marked_not_resolved_is_not_looked_up() -> None:
     @configspec
     class Bound(BaseConfiguration):
         dataset_name: Annotated[str, NotResolved()] = "mine"
@@ -351,7 +351,7 @@ def test_a_section_of_its_own_needs_no_annotation() -> None:
     assert resolve_configuration(Sectioned, settings=told).name == "here"
 
 
-def test_a_whole_section_is_no_text_but_it_is_an_object() -> None:
+def test_a_section_is_a_valid_object_but_not_a_text() -> None:
     @configspec
     class Mixed(BaseConfiguration):
         name: str = "-"
@@ -366,7 +366,7 @@ def test_a_whole_section_is_no_text_but_it_is_an_object() -> None:
     assert (found.name, found.headers, found.extra) == ("-", table, table)
 
 
-def test_types_come_from_annotations() -> None:
+def test_types_are_those_of_annotations() -> None:
     @configspec
     class Typed(BaseConfiguration):
         mode: Literal["fast", "slow"] = "slow"
@@ -382,7 +382,7 @@ def test_types_come_from_annotations() -> None:
     assert found.since.isoformat() == "2024-05-01T00:00:00+00:00"
 
 
-def test_a_check_of_the_whole_spec_is_told_without_the_values() -> None:
+def test_an_error_of_a_spec_validator_is_reported_without_values() -> None:
     @configspec
     class Checked(BaseConfiguration):
         low: int = 0
@@ -425,7 +425,7 @@ def test_a_missing_value_is_a_key_error_too() -> None:
         resolve_configuration(Api, settings=Settings())
 
 
-def test_places_of_one_provider_stand_in_one_line_of_the_message() -> None:
+def test_places_of_one_provider_are_in_one_line_of_the_message() -> None:
     with pytest.raises(ConfigFieldMissing) as caught:
         resolve_configuration(Api, settings=Settings(), sections=("sources", "hub"))
 

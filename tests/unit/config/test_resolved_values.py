@@ -41,7 +41,7 @@ def found(settings: Settings, *sections: str, spec: type[BaseConfiguration] = Ap
     return [str(value) for value in resolved.values()]
 
 
-def test_what_was_found_is_noted_with_who_said_it_and_secrets_and_defaults_are_not() -> None:
+def test_found_values_are_recorded_with_their_provider_without_secrets_and_defaults() -> None:
     settings = Settings(
         environment={"SOURCES__HUB__PAGES": "3", "SOURCES__HUB__TOKEN": HUSH},
         document={"sources": {"url": f"https://ada:{HUSH}@hub", "pages": 5}},
@@ -53,7 +53,7 @@ def test_what_was_found_is_noted_with_who_said_it_and_secrets_and_defaults_are_n
     ]
 
 
-def test_nothing_that_stands_with_secrets_is_kept() -> None:
+def test_no_value_of_a_provider_of_secrets_is_recorded() -> None:
     vault = CustomLoaderDocProvider("vault", lambda: {"pages": 7})
     credentials = {"aws_access_key_id": "AKIA", "aws_secret_access_key": HUSH, "region_name": "eu"}
     settings = Settings(
@@ -102,7 +102,7 @@ def test_lookups_by_hand_and_arguments_of_functions_count_too() -> None:
     assert [value.key for value in resolved.values()] == ["PAGES", "SPARK__MASTER"]
 
 
-def test_outside_of_a_run_nobody_takes_note() -> None:
+def test_outside_of_a_run_nothing_is_recorded() -> None:
     resolved = ResolvedValues()
     settings = Settings(environment={"PAGES": "8", "TOKEN": HUSH})
 

@@ -8,7 +8,7 @@ import pytest
 from penstock.config import Scope, enter_scope, in_scope, resource_sections, scope
 
 
-def test_a_block_changes_what_it_names_and_nothing_else() -> None:
+def test_a_block_changes_only_the_fields_that_it_sets() -> None:
     with in_scope(pipeline_name="shop", sections=("a",)), in_scope(sections=("b",)) as inner:
         assert inner == Scope(pipeline_name="shop", sections=("b",))
     assert scope() == Scope()
@@ -40,7 +40,7 @@ def test_a_copied_context_carries_the_scope_into_a_thread() -> None:
     assert (carried.pipeline_name, bare.pipeline_name) == ("shop", None)
 
 
-def test_a_resource_takes_the_section_of_the_source_it_runs_in() -> None:
+def test_a_resource_has_the_section_of_its_source() -> None:
     alone = resource_sections("sources", "module", "issues")
     with in_scope(sections=("sources", "hub", "github")):
         inside = resource_sections("sources", "module", "issues")

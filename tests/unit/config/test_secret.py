@@ -97,7 +97,7 @@ def test_a_spec_does_not_show_its_secrets(secret: str) -> None:
 
 
 @given(planted)
-def test_a_field_that_is_no_secret_but_holds_one_does_not_show_it(secret: str) -> None:
+def test_a_secret_in_a_public_field_is_masked(secret: str) -> None:
     SecretText(secret)
 
     for spec in (Vaulted(url=secret, key="k"), Vaulted(url=f"https://ada:{secret}@example.com", key="k")):
@@ -130,7 +130,7 @@ def test_a_secret_in_a_container_does_not_show(secret: str) -> None:
 
 
 @given(planted)
-def test_settings_and_what_is_found_in_them_do_not_show(secret: str) -> None:
+def test_settings_and_their_values_are_masked(secret: str) -> None:
     settings = Settings(environment={"KEY": secret}, secrets={"aws": {"aws_secret_access_key": secret}})
 
     def source(key: str = secrets_value) -> None: ...
@@ -145,7 +145,7 @@ def test_settings_and_what_is_found_in_them_do_not_show(secret: str) -> None:
 
 
 @given(planted)
-def test_errors_do_not_show_what_they_are_about(secret: str) -> None:
+def test_errors_do_not_show_values(secret: str) -> None:
     @configspec
     class Numbers(BaseConfiguration):
         pin: TSecretValue
@@ -217,7 +217,7 @@ def test_texts_in_a_secret_object_are_secrets_and_numbers_stay() -> None:
     assert as_secret(SecretText("x")) == "x"
 
 
-def test_a_secret_that_is_not_there_is_shown_as_such() -> None:
+def test_a_missing_secret_is_shown_as_missing() -> None:
     assert repr(AwsCredentials()) == "AwsCredentials()"
     assert "password=None" in repr(ConnectionStringCredentials(drivername="pg")).replace("***", "None")
     assert json.loads(ConnectionStringCredentials(drivername="pg").model_dump_json())["password"] is None

@@ -65,7 +65,7 @@ def test_any_prefix_of_the_sections_is_enough_in_the_environment(
     assert Settings(environment={name: "here"}).get(*sections, key=key) == "here"
 
 
-def test_a_shorter_name_in_the_environment_beats_a_longer_one_in_the_file() -> None:
+def test_a_short_name_in_the_environment_wins_over_a_long_one_in_a_file() -> None:
     settings = Settings(
         environment={"DESTINATION__BUCKET_URL": "environment"},
         document={"destination": {"delta": {"bucket_url": "file"}}},
@@ -81,7 +81,7 @@ def test_the_file_too_is_looked_up_with_fewer_sections() -> None:
     assert settings.get("destination", "delta", key="layout") == "flat"
 
 
-def test_a_value_where_a_section_is_expected_is_no_section() -> None:
+def test_a_value_is_not_a_section() -> None:
     settings = Settings(document={"destination": "delta"})
 
     assert settings.get("destination", "delta", key="bucket_url") is None
@@ -100,7 +100,7 @@ def test_secrets_do_not_show_when_settings_are_printed() -> None:
     assert "hush" not in repr(Settings(environment={"PASSWORD": "hush"}, document={"spark": {"key": "hush"}}))
 
 
-def test_the_projects_file_is_laid_over_the_one_in_the_home_folder(project: Path, tmp_path: Path) -> None:
+def test_the_file_of_the_project_overrides_the_one_in_the_home_folder(project: Path, tmp_path: Path) -> None:
     write(
         tmp_path / "home", '[spark]\nmaster = "home"\nremote = "home"\n[spark.conf]\na = "home"\nb = "home"'
     )
@@ -120,13 +120,13 @@ def test_the_environment_beats_the_file(project: Path, monkeypatch: pytest.Monke
     assert read_settings().get("destination", "delta", key="bucket_url") == "environment"
 
 
-def test_a_folder_of_dlt_is_read_where_ours_is_not_there(project: Path) -> None:
+def test_the_dlt_folder_is_read_if_the_penstock_folder_is_missing(project: Path) -> None:
     write(project / ".dlt", '[destination]\nbucket_url = "dlt"')
 
     assert read_settings().get("destination", "delta", key="bucket_url") == "dlt"
 
 
-def test_a_folder_of_ours_hides_the_one_of_dlt(project: Path) -> None:
+def test_the_penstock_folder_hides_the_dlt_folder(project: Path) -> None:
     write(project / ".dlt", '[destination]\nbucket_url = "dlt"')
     (project / ".penstock").mkdir()
 
@@ -161,12 +161,12 @@ def test_public_access_reads_afresh_each_time(project: Path, monkeypatch: pytest
     assert (before, config["destination.delta.bucket_url"]) == (None, "lake")
 
 
-def test_a_setting_that_is_not_there_is_a_missing_key(project: Path) -> None:
+def test_an_unset_setting_is_a_missing_key(project: Path) -> None:
     with pytest.raises(KeyError, match=r"destination\.delta\.bucket_url"):
         ConfigAccessor()["destination.delta.bucket_url"]
 
 
-def test_all_files_of_ours_stand_below_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_all_files_of_penstock_are_below_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path))
 
     assert [home_folder(), pipelines_folder(), jars_folder()] == [
@@ -176,7 +176,7 @@ def test_all_files_of_ours_stand_below_one_folder(monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_the_folder_of_ours_is_in_the_home_folder_unless_told(
+def test_the_penstock_folder_is_in_the_home_folder_by_default(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", "")
@@ -192,7 +192,7 @@ def test_secrets_are_read_from_their_own_file_and_before_the_other(project: Path
     assert read_settings().get("a", key="key") == "secrets"
 
 
-def test_a_folder_of_dlt_in_the_home_folder_is_read_where_ours_has_no_files(
+def test_the_dlt_folder_in_the_home_folder_is_read_if_the_penstock_folder_has_no_files(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", "")
@@ -258,7 +258,7 @@ def test_a_mounted_file_is_a_secret_and_wins_over_the_variable_of_its_name(tmp_p
     assert plain.find(settings.providers).value == "variable"
 
 
-def test_a_folder_in_place_of_a_mounted_file_is_no_secret(tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_mounted_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "key").mkdir()
     settings = Settings(environment={"KEY": "variable"}, secrets_folder=tmp_path)
 

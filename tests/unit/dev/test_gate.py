@@ -32,7 +32,7 @@ def test_a_stage_is_split_by_the_folders_of_its_tests() -> None:
     ]
 
 
-def test_a_stage_with_one_folder_or_no_tests_stays_whole() -> None:
+def test_a_stage_with_one_folder_or_no_tests_is_not_split() -> None:
     tests = [Duration("tests/service/test_s3.py::a", 3.0)]
 
     assert suites_of("service", 9.0, tests) == [Suite("service", 9.0, tuple(tests))]

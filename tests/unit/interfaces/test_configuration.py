@@ -33,7 +33,7 @@ def dwh(dataset_name: str | None = "Lake", default: str | None = None) -> Destin
     return DestinationClientDwhConfiguration(dataset_name=dataset_name, default_schema_name=default)
 
 
-def test_the_configuration_says_which_destination_it_is_for() -> None:
+def test_the_configuration_has_the_name_of_its_destination() -> None:
     made = Destination("delta", find_destination("delta"), {"bucket_url": "memory://x"})
 
     config = made.configuration(Settings(), pipeline_name="p", dataset_name="d", master="local")
@@ -59,7 +59,7 @@ def test_the_text_of_a_configuration_is_a_place_without_secrets() -> None:
     assert "hush" not in "".join(shown)
 
 
-def test_credentials_are_part_of_the_spec_and_come_from_the_settings() -> None:
+def test_credentials_are_part_of_the_spec_and_are_resolved_from_settings() -> None:
     environment = {"DESTINATION__WAREHOUSE__HOST": "db", "DESTINATION__WAREHOUSE__PASSWORD": "hush"}
 
     found = resolve_configuration(
@@ -102,12 +102,12 @@ def test_a_dataset_that_has_its_name_already_can_keep_it() -> None:
     assert config.normalize_dataset_name(Schema("shop")) == "MyLake"
 
 
-def test_without_a_dataset_there_is_no_name() -> None:
+def test_without_a_dataset_name_an_error_is_raised() -> None:
     with pytest.raises(UsageError, match="has no dataset name"):
         dwh(None).normalize_dataset_name(Schema("shop"))
 
 
-def test_the_staging_dataset_is_another_one() -> None:
+def test_the_staging_dataset_has_another_name() -> None:
     same = DestinationClientDwhConfiguration(dataset_name="lake", staging_dataset_name_layout="%s")
     fixed = DestinationClientDwhConfiguration(dataset_name="lake", staging_dataset_name_layout="Waiting")
 
@@ -118,7 +118,7 @@ def test_the_staging_dataset_is_another_one() -> None:
 
 
 @pytest.mark.parametrize("word", ["classic", "staging", "truncate-and-insert", None])
-def test_the_replace_strategy_takes_the_words_of_the_page_and_of_dlt(word: str | None) -> None:
+def test_the_replace_strategy_accepts_the_names_of_the_page_and_of_dlt(word: str | None) -> None:
     assert DestinationClientDwhConfiguration(replace_strategy=word).replace_strategy == word
 
 
@@ -133,7 +133,7 @@ def test_a_staging_destination_has_files_with_a_layout_in_a_bucket_and_datasets(
     assert bound.normalize_dataset_name(Schema("shop")) == "demo"
 
 
-def test_the_staging_configuration_is_given_at_run_time_if_there_is_one() -> None:
+def test_the_staging_configuration_is_set_at_run_time() -> None:
     staging = DestinationClientStagingConfiguration(bucket_url="s3://lake")
     alone = resolve_configuration(
         DestinationClientDwhWithStagingConfiguration, settings=Settings(environment={"BUCKET_URL": "s3://x"})

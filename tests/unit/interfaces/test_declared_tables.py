@@ -34,7 +34,7 @@ def test_a_key_makes_columns_that_must_have_a_value() -> None:
     assert [column.nullable for column in table.columns.values()] == [False, False, False]
 
 
-def test_a_key_column_that_may_be_null_stays_so_when_it_is_said() -> None:
+def test_an_explicitly_nullable_key_column_is_kept_nullable() -> None:
     table = tables(primary_key="id", columns={"id": {"nullable": True}})["orders"]
 
     assert table.columns["id"].nullable is True

@@ -36,13 +36,13 @@ def test_a_name_means_the_destination_without_arguments() -> None:
     assert Destination.from_reference(made) is made
 
 
-def test_a_destination_made_by_hand_keeps_its_arguments() -> None:
+def test_a_destination_created_directly_keeps_its_arguments() -> None:
     made = penstock.destinations.delta(bucket_url="s3://lake")
 
     assert (made.destination_name, made.arguments) == ("delta", {"bucket_url": "s3://lake"})
 
 
-def test_an_entry_point_that_names_no_destination_is_said_to_be_wrong(
+def test_an_entry_point_without_a_destination_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = tmp_path / "broken-1.0.dist-info"

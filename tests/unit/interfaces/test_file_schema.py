@@ -42,7 +42,7 @@ def names(document: Any) -> set[str]:
 
 
 @given(document=documents)
-def test_what_is_joined_with_itself_or_with_nothing_stays_as_it_is(document: dict[str, Any]) -> None:
+def test_merging_a_type_with_itself_or_with_an_empty_one_does_not_change_it(document: dict[str, Any]) -> None:
     assert merged_type(document, document) == document
     assert merged_type(document, struct_type([])) == document
     assert merged_type(struct_type([]), document) == document
@@ -81,7 +81,7 @@ def test_types_that_contradict_each_other_are_not_joined(one: Any, two: Any) -> 
     )
 
 
-def test_a_text_that_stands_for_something_else_is_not_joined_with_a_plain_one() -> None:
+def test_a_text_of_another_kind_is_not_merged_with_a_plain_text() -> None:
     plain, time = (
         struct_type([struct_field("a", "string", name="a", logical_type=kind)]) for kind in (None, "time")
     )

@@ -47,9 +47,9 @@ def of_module(module: str, name: str) -> Any:
         (lambda: 1, None),
     ],
 )
-def test_a_frame_is_known_by_where_its_class_comes_from(value: Any, kind: str | None) -> None:
+def test_a_frame_is_recognized_by_the_module_of_its_class(value: Any, kind: str | None) -> None:
     assert frame_kind(value) == kind
 
 
-def test_a_class_is_no_frame() -> None:
+def test_a_class_is_not_a_frame() -> None:
     assert frame_kind(Streaming) is None

@@ -28,7 +28,7 @@ said = st.fixed_dictionaries(
 )
 
 
-def test_nothing_said_is_nothing_known() -> None:
+def test_hints_without_arguments_are_unset() -> None:
     assert NO_HINTS.to_dict() == {}
     assert make_hints() == NO_HINTS
     assert NO_HINTS.disposition is None
@@ -39,11 +39,11 @@ def test_nothing_said_is_nothing_known() -> None:
     [{"id": {"data_type": "text"}}, [{"name": "id", "data_type": "text"}]],
     ids=["by name", "in a list"],
 )
-def test_columns_are_known_by_name_however_they_are_written(columns: Any) -> None:
+def test_columns_in_all_forms_are_keyed_by_name(columns: Any) -> None:
     assert make_hints(columns=columns).columns == {"id": {"name": "id", "data_type": "text"}}
 
 
-def test_a_model_says_columns_and_the_contract() -> None:
+def test_a_model_sets_columns_and_the_contract() -> None:
     hints = make_hints(columns=Order)
 
     assert hints.columns["id"] == {"name": "id", "data_type": "bigint", "nullable": False}
@@ -51,7 +51,7 @@ def test_a_model_says_columns_and_the_contract() -> None:
     assert make_hints(columns=Order, schema_contract="evolve").schema_contract == "evolve"
 
 
-def test_hints_are_copies_that_nobody_can_change() -> None:
+def test_hints_are_immutable_copies() -> None:
     columns = {"id": {"data_type": "text"}}
 
     hints = make_hints(columns=columns)
@@ -70,9 +70,7 @@ def test_saying_the_same_again_changes_nothing(words: dict[str, Any]) -> None:
 
 
 @given(said, said)
-def test_what_is_said_later_counts_and_nothing_keeps_what_was(
-    first: dict[str, Any], later: dict[str, Any]
-) -> None:
+def test_later_hints_win_and_none_keeps_a_hint(first: dict[str, Any], later: dict[str, Any]) -> None:
     merged = NO_HINTS.merged_with(make_hints(**first)).merged_with(make_hints(**later))
 
     for name in ("table_name", "write_disposition", "primary_key", "table_format"):
@@ -80,7 +78,7 @@ def test_what_is_said_later_counts_and_nothing_keeps_what_was(
         assert getattr(merged, name) == (tuple(expected) if isinstance(expected, list) else expected)
 
 
-def test_columns_are_added_to_those_that_are_there() -> None:
+def test_columns_are_added_to_existing_ones() -> None:
     hints = make_hints(columns={"id": {"data_type": "text"}})
 
     merged = hints.merged_with(make_hints(columns={"id": {"nullable": False}, "at": {"data_type": "date"}}))
@@ -92,7 +90,7 @@ def test_columns_are_added_to_those_that_are_there() -> None:
     assert merged.merged_with(make_hints(columns=[])).columns is None
 
 
-def test_an_empty_disposition_says_nothing() -> None:
+def test_an_empty_disposition_is_unset() -> None:
     assert make_hints(write_disposition="replace").merged_with(
         make_hints(write_disposition="")
     ).disposition == ("replace")
@@ -108,7 +106,7 @@ def test_functions_are_called_with_the_item() -> None:
     assert hints.disposition is None
 
 
-def test_a_function_needs_a_table_name_that_is_one_too() -> None:
+def test_a_hint_function_needs_a_table_name_function() -> None:
     with pytest.raises(InconsistentTableTemplate):
         make_hints(write_disposition=lambda _: "append")
     with pytest.raises(InconsistentTableTemplate):
@@ -117,7 +115,7 @@ def test_a_function_needs_a_table_name_that_is_one_too() -> None:
         )
 
 
-def test_nested_hints_are_known_by_their_path() -> None:
+def test_nested_hints_are_keyed_by_path() -> None:
     hints = make_hints(nested_hints={"a": {"primary_key": "id"}, ("a", "b"): make_hints(merge_key="x")})
 
     assert {path: found.to_dict() for path, found in hints.nested_hints.items()} == {
@@ -140,6 +138,6 @@ def test_nested_hints_are_known_by_their_path() -> None:
         {"colour": "red"},
     ],
 )
-def test_what_is_no_hint_is_refused_when_it_is_said(words: dict[str, Any]) -> None:
+def test_an_unknown_hint_is_an_error(words: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         make_hints(**words)

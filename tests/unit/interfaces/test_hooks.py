@@ -33,7 +33,7 @@ def rows() -> Iterator[Any]:
     raise KeyError("bad")
 
 
-def test_an_object_with_one_of_the_methods_is_called_by_that_one_and_nothing_is_missed(
+def test_an_object_with_some_of_the_methods_is_a_valid_hook(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stranger: Any = Stranger()
@@ -48,7 +48,7 @@ def test_an_object_with_one_of_the_methods_is_called_by_that_one_and_nothing_is_
     assert caplog.text == ""
 
 
-def test_one_that_raises_is_told_in_the_log_and_stops_nothing(
+def test_the_error_of_a_hook_is_logged_and_stops_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stranger: Any = Stranger()

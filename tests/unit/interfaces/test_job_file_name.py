@@ -36,6 +36,6 @@ def test_a_retry_changes_the_file_and_not_the_job() -> None:
 @pytest.mark.parametrize(
     "name", ["", "items", "items.x.0", "items.x.zero.reference", "a.b.c.0.d", ".x.0.d", "a.x.-1.d"]
 )
-def test_what_is_no_job_file_is_refused(name: str) -> None:
+def test_an_invalid_job_file_name_is_an_error(name: str) -> None:
     with pytest.raises(UsageError, match="invalid job file name"):
         ParsedLoadJobFileName.parse(name)

@@ -30,7 +30,7 @@ class Asking(NewLoadJob):
         return f"somewhere/{self.file_name()}"
 
 
-def test_a_job_is_known_by_the_name_of_its_file() -> None:
+def test_a_job_is_identified_by_its_file_name() -> None:
     first, again = Done("items.5c1c2f0d11.0.reference"), Done("items.5c1c2f0d11.3.reference")
 
     assert first.file_name() == "items.5c1c2f0d11.0.reference"
@@ -39,7 +39,7 @@ def test_a_job_is_known_by_the_name_of_its_file() -> None:
     assert Done("items.5c1c2f0d12.0.reference").job_id() != first.job_id()
 
 
-def test_a_file_that_is_no_job_file_makes_no_job() -> None:
+def test_an_invalid_file_name_makes_no_job() -> None:
     with pytest.raises(UsageError):
         Done("items")
 
@@ -51,10 +51,10 @@ def test_a_job_cannot_be_without_a_state_and_a_reason() -> None:
         NewLoadJob("items.x.0.sql")  # type: ignore[abstract]
 
 
-def test_a_new_job_says_where_its_file_is() -> None:
+def test_a_follow_up_job_returns_the_path_of_its_file() -> None:
     assert Asking("items.x.0.sql").new_file_path() == "somewhere/items.x.0.sql"
 
 
-def test_nothing_follows_a_job_unless_it_says_so() -> None:
+def test_a_job_has_no_follow_up_jobs_by_default() -> None:
     assert list(Done("items.x.0.reference").create_followup_jobs("completed")) == []
     assert list(Done("items.x.0.reference").applied()) == []

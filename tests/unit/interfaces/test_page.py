@@ -96,7 +96,7 @@ EXAMPLE = "contract/test_example.py"
 
 SENTENCES: dict[str, tuple[str, str, str]] = {
     # DestinationClientConfiguration
-    "C1": ("which destination", CONFIGURATION, "the_configuration_says_which_destination_it_is_for"),
+    "C1": ("which destination", CONFIGURATION, "the_configuration_has_the_name_of_its_destination"),
     "C2": ("fingerprint", CONFIGURATION, "a_fingerprint_is_a_hash_of_some_fields_and_empty_by_default"),
     "C3": ("displayable location", CONFIGURATION, "the_text_of_a_configuration_is_a_place_without_secrets"),
     # DestinationClientDwhConfiguration
@@ -118,7 +118,7 @@ SENTENCES: dict[str, tuple[str, str, str]] = {
     "D4": (
         "classic or staging",
         CONFIGURATION,
-        "the_replace_strategy_takes_the_words_of_the_page_and_of_dlt",
+        "the_replace_strategy_accepts_the_names_of_the_page_and_of_dlt",
     ),
     "D5": ("full name", CONFIGURATION, "the_default_schema_has_the_dataset_and_others_have_it_as_prefix"),
     "D6": ("name is normalized", CONFIGURATION, "the_name_of_a_dataset_is_normalized"),
@@ -138,12 +138,12 @@ SENTENCES: dict[str, tuple[str, str, str]] = {
         CONFIGURATION,
         "a_staging_destination_has_files_with_a_layout_in_a_bucket_and_datasets",
     ),
-    "W1": ("from staging", CONFIGURATION, "the_staging_configuration_is_given_at_run_time_if_there_is_one"),
-    "W2": ("injected", CONFIGURATION, "the_staging_configuration_is_given_at_run_time_if_there_is_one"),
+    "W1": ("from staging", CONFIGURATION, "the_staging_configuration_is_set_at_run_time"),
+    "W2": ("injected", CONFIGURATION, "the_staging_configuration_is_set_at_run_time"),
     # LoadJob
-    "L1": ("loads a single file", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L1": ("loads a single file", LOADJOB, "a_job_is_identified_by_its_file_name"),
     "L2": ("states", RUN, "a_job_is_polled_until_it_ends"),
-    "L3": ("identified by file name", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L3": ("identified by file name", LOADJOB, "a_job_is_identified_by_its_file_name"),
     "L4": ("file exists while running", RUN, "a_job_is_polled_until_it_ends"),
     "L5": ("file may be gone at the end", RUN, "a_job_is_polled_until_it_ends"),
     "L6": ("asked periodically", RUN, "a_job_is_polled_until_it_ends"),
@@ -155,10 +155,10 @@ SENTENCES: dict[str, tuple[str, str, str]] = {
         "a_transient_failure_is_retried_and_loaded_once",
     ),
     "L10": ("__init__ may raise", RUN, "a_transient_error_is_retried"),
-    "L11": ("unique name", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L11": ("unique name", LOADJOB, "a_job_is_identified_by_its_file_name"),
     "L12": ("polls", EXAMPLE, "a_transient_failure_is_retried_and_loaded_once"),
-    "L13": ("file_name", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
-    "L14": ("job_id", LOADJOB, "a_job_is_known_by_the_name_of_its_file"),
+    "L13": ("file_name", LOADJOB, "a_job_is_identified_by_its_file_name"),
+    "L14": ("job_id", LOADJOB, "a_job_is_identified_by_its_file_name"),
     "L15": ("exception, retry", RUN, "a_transient_error_is_retried"),
     # NewLoadJob, FollowupJob
     "N1": (
@@ -166,7 +166,7 @@ SENTENCES: dict[str, tuple[str, str, str]] = {
         RUN,
         "follow_up_jobs_run_later_in_the_final_dataset",
     ),
-    "N2": ("path to the new file", LOADJOB, "a_new_job_says_where_its_file_is"),
+    "N2": ("path to the new file", LOADJOB, "a_follow_up_job_returns_the_path_of_its_file"),
     "N3": ("empty path", RUN, "follow_up_jobs_run_later_in_the_final_dataset"),
     "F1": ("follow-up", RUN, "follow_up_jobs_run_later_in_the_final_dataset"),
     # JobClientBase
@@ -212,9 +212,9 @@ SENTENCES: dict[str, tuple[str, str, str]] = {
     "G2": ("dispositions", RUN, "staged_rows_go_to_a_dataset_that_is_truncated_once"),
     "G3": ("on staging", CLIENT, "methods_use_the_staging_dataset_only_inside_the_block"),
     # DestinationReference
-    "R1": ("capabilities", HERE, "capabilities_tell_formats_lengths_naming_and_escaping"),
+    "R1": ("capabilities", HERE, "capabilities_include_formats_lengths_naming_and_escaping"),
     "R2": ("client", EXAMPLE, "a_process_killed_during_a_job_is_followed_by_one_that_duplicates_nothing"),
-    "R3": ("spec", CONFIGURATION, "credentials_are_part_of_the_spec_and_come_from_the_settings"),
+    "R3": ("spec", CONFIGURATION, "credentials_are_part_of_the_spec_and_are_resolved_from_settings"),
 }
 
 
@@ -308,7 +308,7 @@ def test_every_configuration_has_the_fields_of_the_page() -> None:
     assert_no_offenders(offenders, "declare the field of the page")
 
 
-def test_the_default_configuration_is_the_one_of_the_settings() -> None:
+def test_the_default_configuration_is_resolved_from_settings() -> None:
     default = inspect.signature(interfaces.DestinationReference.client).parameters["initial_config"].default
 
     assert default is config_value is penstock.config.value
@@ -329,7 +329,7 @@ def test_names_in_the_signatures_of_the_page_exist() -> None:
     assert WithStateSync is interfaces.WithStateSync
 
 
-def test_capabilities_tell_formats_lengths_naming_and_escaping() -> None:
+def test_capabilities_include_formats_lengths_naming_and_escaping() -> None:
     able = interfaces.find_destination("delta").capabilities()
 
     assert able.preferred_loader_file_format in able.supported_loader_file_formats

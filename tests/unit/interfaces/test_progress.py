@@ -27,7 +27,7 @@ class Adding(Collector):
 
 
 @given(grown=st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 5), st.floats(0, 0.4))))
-def test_everything_is_told_in_the_end_and_never_too_often(grown: list[tuple[str, int, float]]) -> None:
+def test_all_counts_are_reported_at_a_minimum_interval(grown: list[tuple[str, int, float]]) -> None:
     now, counts, collector = 0.0, dict[str, int](), Adding()
     telling = ThrottledProgress(collector, interval=0.5, clock=lambda: now)
 

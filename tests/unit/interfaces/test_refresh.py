@@ -29,16 +29,14 @@ def schema() -> Schema:
     return found
 
 
-def test_the_tables_of_a_resource_begin_anew_with_all_that_is_nested_in_them() -> None:
+def test_the_tables_of_a_resource_are_reset_with_their_nested_tables() -> None:
     found = Refresh(mode="drop_resources", resources=("orders",)).affected_tables(schema().tables)
 
     assert found == ("orders", "orders_eu", "orders__items", "orders__items__parts")
 
 
 @given(mode=MODES, resources=RESOURCES)
-def test_system_tables_never_begin_anew_and_a_source_does_as_a_whole(
-    mode: TRefreshMode, resources: tuple[str, ...]
-) -> None:
+def test_a_source_is_reset_without_its_system_tables(mode: TRefreshMode, resources: tuple[str, ...]) -> None:
     tables = schema().tables
 
     found = Refresh(mode=mode, resources=resources).affected_tables(tables)
@@ -61,12 +59,12 @@ def test_it_is_read_back_as_it_was_written(mode: TRefreshMode, resources: tuple[
 @pytest.mark.parametrize(
     "document", [{"mode": "all", "resources": []}, {"mode": "drop_data", "resources": [1]}]
 )
-def test_what_is_no_refresh_is_not_taken_for_one(document: dict[str, Any]) -> None:
+def test_an_invalid_refresh_document_is_an_error(document: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
         Refresh.from_dict(document)
 
 
-def test_a_mode_that_there_is_not_is_refused() -> None:
+def test_an_unknown_refresh_mode_is_an_error() -> None:
     assert check_refresh(None) is None
     with pytest.raises(UsageError, match="unknown refresh 'drop_all'"):
         check_refresh("drop_all")

@@ -22,7 +22,7 @@ class Session:
         self.conf = Conf(conf)
 
 
-def test_settings_of_the_user_come_back_after_the_block_and_after_an_error() -> None:
+def test_settings_of_the_user_are_restored_after_the_block_and_after_an_error() -> None:
     session: Any = Session(**{METADATA: "mine"})
 
     with temporary_conf(session, {METADATA: "load 3", APP: "penstock"}):

@@ -99,7 +99,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("said", "kind", "database"), CASES.values(), ids=CASES.keys())
-def test_what_a_driver_says_while_rows_are_read_is_told_by_itself(
+def test_the_message_of_a_driver_is_reported_without_the_spark_error(
     said: str, kind: type[Exception], database: str
 ) -> None:
     found = as_database_error(RuntimeError(f"{JOB}{said}{STACK}\nCaused by: {said}{STACK}"))
@@ -121,7 +121,7 @@ def test_other_failures_are_left_as_they_are(said: str) -> None:
     assert as_database_error(RuntimeError(f"{JOB}{said}{STACK}")) is None
 
 
-def test_whoever_asks_a_database_says_which() -> None:
+def test_the_caller_can_name_the_database() -> None:
     found = as_database_error(
         RuntimeError("java.sql.SQLException: no\n\tat org.apache.derby.A"), database="derby"
     )
@@ -130,7 +130,7 @@ def test_whoever_asks_a_database_says_which() -> None:
     assert found.database == "derby"
 
 
-def test_what_a_driver_says_is_shown_without_secrets() -> None:
+def test_the_message_of_a_driver_is_shown_without_secrets() -> None:
     said = "org.postgresql.util.PSQLException: no access to postgresql://ada:hushhush@db/shop"
 
     found = as_database_error(RuntimeError(JOB + said))

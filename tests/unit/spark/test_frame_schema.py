@@ -54,11 +54,11 @@ def test_some_types_become_others(kind: Any, action: str, read: Any) -> None:
     assert found.document["fields"][0]["type"] == read
 
 
-def test_a_time_of_day_is_known_to_be_one() -> None:
+def test_a_time_of_day_is_marked_in_the_schema_document() -> None:
     assert rules(x="time(6)").document["fields"][0]["metadata"] == {"kind": "time"}
 
 
-def test_what_has_no_type_is_left_out_and_the_rest_keeps_its_place() -> None:
+def test_columns_without_a_type_are_skipped_and_the_order_is_kept() -> None:
     inner = struct_type([struct_field("void", "void", name="void"), struct_field("x", "long", name="x")])
 
     found = rules(nothing="void", nothings=array_type("void"), empty=struct_type([]), s=inner, y="long")
@@ -98,11 +98,11 @@ def test_fields_that_differ_in_case_only_get_names_that_differ_more() -> None:
         ({"s": struct_type([struct_field("x", "long", name="x")] * 2)}, "s.x"),
     ],
 )
-def test_what_no_file_can_hold_is_refused_by_its_name(kinds: dict[str, Any], column: str) -> None:
+def test_an_unsupported_type_is_an_error_with_the_column_name(kinds: dict[str, Any], column: str) -> None:
     with pytest.raises(UnsupportedColumnType, match=f"column {column} of a frame"):
         rules(**kinds)
 
 
-def test_a_name_that_stands_twice_is_refused() -> None:
+def test_a_duplicate_name_is_an_error() -> None:
     with pytest.raises(UnsupportedColumnType, match="column x of a frame"):
         writable_schema(struct_type([struct_field("x", "long", name="x")] * 2))

@@ -42,7 +42,7 @@ def test_settings_for_the_start_hold_extension_and_catalog_but_no_jars() -> None
     assert start_conf("4.1.4", []) == {}
 
 
-def test_spark_resolves_what_is_not_here_yet() -> None:
+def test_spark_resolves_jars_that_are_not_cached() -> None:
     conf = jar_conf("4.1.4", ["delta"], Settings())
 
     assert conf["spark.jars.packages"] == ",".join(preset("4.1.4", "delta").coordinates)
@@ -112,7 +112,7 @@ def test_jars_that_the_user_adds_are_neither_checked_nor_kept(home: Path) -> Non
 
 
 @pytest.mark.usefixtures("known")
-def test_what_was_resolved_once_is_on_the_class_path_the_next_time(home: Path) -> None:
+def test_cached_jars_are_on_the_class_path_of_the_next_session(home: Path) -> None:
     jars = [home / "io.delta_delta-1.jar", home / "storage-1.jar"]
     for jar in jars:
         jar.write_bytes(b"jar")
@@ -149,7 +149,7 @@ def test_each_set_of_jars_has_a_folder_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(("version", "hadoop"), [("4.1.4", "3.4.2"), ("4.0.1", "3.4.1")])
-def test_s3_comes_in_the_version_of_the_hadoop_that_spark_has(version: str, hadoop: str) -> None:
+def test_the_s3_jars_have_the_version_of_sparks_hadoop(version: str, hadoop: str) -> None:
     assert preset(version, "s3").coordinates == (f"org.apache.hadoop:hadoop-aws:{hadoop}",)
 
 
@@ -173,5 +173,5 @@ def test_a_session_that_is_started_for_s3_finds_the_keys_of_the_machine() -> Non
         *("fs.gs.auth.service.account.private.key", "spark.hadoop.fs.s3a.secret.key"),
     ],
 )
-def test_spark_masks_what_opens_a_store(key: str) -> None:
+def test_spark_masks_the_keys_of_a_store(key: str) -> None:
     assert re.search(LOCAL_START_CONF["spark.redaction.regex"], key)

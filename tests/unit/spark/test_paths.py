@@ -33,5 +33,5 @@ def test_an_address_elsewhere_has_no_local_path(location: str) -> None:
     assert local_path(location) is None
 
 
-def test_a_local_path_is_one_with_and_without_its_scheme() -> None:
+def test_a_local_path_is_recognized_with_and_without_a_scheme() -> None:
     assert local_path("file:///lake/a%20b") == local_path("/lake/a b") == Path("/lake/a b")

@@ -89,7 +89,7 @@ def said(conf: dict[str, str]) -> dict[str, str]:
         ),
     ],
 )
-def test_one_block_feeds_both_sides(
+def test_one_settings_block_configures_python_and_hadoop(
     fields: dict[str, Any], options: dict[str, Any], conf: dict[str, str]
 ) -> None:
     credentials = AwsCredentials(**fields)
@@ -111,7 +111,7 @@ def test_without_credentials_both_sides_look_for_those_of_the_machine() -> None:
 
 
 @pytest.mark.parametrize("location", ["/lake/raw", "file:///lake", "gs://lake/raw", "memory://lake", ""])
-def test_nobody_else_hears_of_the_keys(location: str) -> None:
+def test_the_keys_apply_to_their_bucket_only(location: str) -> None:
     credentials = AwsCredentials(**KEYS)
 
     assert s3fs_options(location, credentials) == {}
@@ -119,7 +119,7 @@ def test_nobody_else_hears_of_the_keys(location: str) -> None:
     assert s3_needs(location, None) == ()
 
 
-def test_tables_and_packages_may_stand_in_two_buckets() -> None:
+def test_tables_and_packages_may_be_in_two_buckets() -> None:
     conf = s3a_conf_for_all(
         ("s3a://tables.example/x", "s3://packages", None, "/here"), AwsCredentials(**KEYS)
     )
@@ -141,7 +141,7 @@ def test_options_are_plain_texts_so_that_two_secrets_are_two_file_systems() -> N
     assert str(one) != str(other)
 
 
-def test_a_storage_shows_no_keys_and_knows_what_spark_must_be_told() -> None:
+def test_a_storage_shows_no_keys_and_returns_the_hadoop_settings() -> None:
     storage = FileStorage(LOCATION, credentials=AwsCredentials(**KEYS))
 
     assert said(storage.hadoop_conf)["secret.key"] == "hush-hush-hush"
@@ -154,7 +154,7 @@ def test_a_storage_shows_no_keys_and_knows_what_spark_must_be_told() -> None:
     assert FileStorage("memory://lake", credentials=AwsCredentials(**KEYS)).hadoop_conf == {}
 
 
-def test_what_is_sent_to_spark_is_text_for_whoever_reads_it() -> None:
+def test_settings_for_hadoop_are_plain_text() -> None:
     conf = s3a_conf(LOCATION, AwsCredentials(**KEYS))
 
     assert pickle.loads(pickle.dumps(conf))["fs.s3a.bucket.lake.secret.key"] == "hush-hush-hush"

@@ -23,7 +23,7 @@ def function(item: int, key: penstock.TSecretStrValue = penstock.secrets.value, 
     return helper(item), key, more
 
 
-def test_modules_that_are_not_installed_come_along_and_installed_ones_do_not() -> None:
+def test_modules_that_are_not_installed_are_sent_and_installed_ones_are_not() -> None:
     content = serialize_by_value(function)
 
     assert loads(content) is not function
@@ -48,7 +48,7 @@ def test_a_bare_function_has_neither_defaults_nor_annotations() -> None:
     assert without_defaults(print) is print
 
 
-def test_what_only_penstock_understands_is_left_behind() -> None:
+def test_defaults_and_annotations_for_penstock_are_not_sent() -> None:
     content = serialize_by_value(({"default": penstock.secrets.value}, SecretText("open-sesame-1")))
 
     assert b"penstock" not in content

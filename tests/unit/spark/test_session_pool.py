@@ -27,7 +27,7 @@ def session(key: ConfKey = frozenset(), **conf: str) -> PooledSession:
     return PooledSession(spark, key, dict(conf), ())
 
 
-def test_one_that_was_told_the_same_is_taken_once() -> None:
+def test_a_cached_session_with_equal_settings_is_reused_once() -> None:
     kept = SessionCache()
     one, other = session(frozenset({("a", "1")})), session(frozenset({("a", "2")}))
     kept.put(one, app_id="app")

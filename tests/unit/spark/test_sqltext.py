@@ -48,7 +48,7 @@ def test_a_text_is_refused_only_by_a_session_that_changes_it(setting: str, chang
         check_texts(["id", changed], spark=changing(setting))
 
 
-def test_the_name_of_a_table_is_refused_only_where_it_is_replaced() -> None:
+def test_a_table_name_is_an_error_only_if_the_session_would_change_it() -> None:
     check_table_name("`c`.`d`.`t`", spark=changing(SUBSTITUTE))
     check_table_name("`c`.`d`.`${env:A}`", spark=changing(REGEX))
     with pytest.raises(SessionChangesText):

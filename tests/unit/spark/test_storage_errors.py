@@ -43,7 +43,7 @@ MAY_PASS = {
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
-def test_what_a_store_refuses_is_refused_again(text: str) -> None:
+def test_denied_access_is_not_retryable(text: str) -> None:
     error = RuntimeError(f"{CALL}{text}{STACK}")
 
     found = as_storage_error(error)
@@ -74,7 +74,7 @@ def test_a_store_that_is_away_while_spark_looks_at_a_plan_is_asked_again() -> No
         'org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3a"',
     ],
 )
-def test_a_session_without_the_jars_is_told_which(text: str) -> None:
+def test_missing_s3_jars_are_listed_in_the_error(text: str) -> None:
     found = as_storage_error(RuntimeError(text))
 
     assert isinstance(found, SessionLacksConf)
@@ -90,11 +90,11 @@ def test_a_session_without_the_jars_is_told_which(text: str) -> None:
         "[UNRESOLVED_COLUMN] in a plan over s3a://lake/x",
     ],
 )
-def test_what_no_store_said_stays_as_it_is(text: str) -> None:
+def test_errors_of_other_origins_are_not_classified(text: str) -> None:
     assert as_storage_error(RuntimeError(text)) is None
 
 
-def test_a_key_in_what_a_store_says_is_not_told() -> None:
+def test_a_key_in_the_message_of_a_store_is_masked() -> None:
     text = REFUSED["wrong keys"].replace("Forbidden", "Forbidden aws_secret_access_key=hush-hush-hush-hush")
 
     assert "hush" not in str(as_storage_error(RuntimeError(text)))
@@ -126,7 +126,7 @@ def test_a_catalog_that_cannot_be_asked_may_be_later(text: str, why: str) -> Non
     assert "hush" not in str(found)
 
 
-def test_a_driver_that_is_not_there_is_not_waited_for() -> None:
+def test_a_missing_driver_is_not_retryable() -> None:
     found = as_storage_error(
         RuntimeError(NO_CATALOG.replace("FATAL: sorry", "No suitable driver found for jdbc"))
     )
@@ -162,7 +162,7 @@ MISSING = {
 
 
 @pytest.mark.parametrize("case", FULL)
-def test_a_disk_that_spark_finds_full_is_named_where_spark_names_it(case: str) -> None:
+def test_a_full_disk_is_named_if_spark_names_it(case: str) -> None:
     text, path = FULL[case]
 
     fault = as_storage_error(RuntimeError(text))
@@ -184,7 +184,7 @@ def test_a_path_of_a_package_that_is_missing_is_a_damaged_package(case: str) -> 
     assert "drop_pending_packages" in fault.hint
 
 
-def test_a_missing_path_of_a_source_is_no_fault_of_the_storage_of_packages() -> None:
+def test_a_missing_path_of_a_source_is_not_a_damaged_package() -> None:
     assert (
         as_storage_error(AnalysisException("[PATH_NOT_FOUND] Path does not exist: s3://raw/orders.csv."))
         is None

@@ -155,7 +155,7 @@ def test_blocks_in_blocks_count_a_job_once() -> None:
     assert context.getLocalProperty("spark.jobGroup.id") is None
 
 
-def test_a_platform_that_refuses_is_not_known_and_stops_nothing() -> None:
+def test_errors_of_a_platform_are_ignored() -> None:
     watch, done = SparkWatch("run"), []
 
     watch.begin("load")
@@ -177,7 +177,7 @@ def test_a_jvm_that_dies_leaves_the_error_of_the_work() -> None:
         work()
 
 
-def test_connect_tells_stages_and_no_jobs() -> None:
+def test_connect_reports_stages_and_no_jobs() -> None:
     told: list[Sequence[SparkStage]] = []
     spark: Any = Connect()
     watch = SparkWatch("run", on_stages=told.append)
@@ -210,7 +210,7 @@ def test_a_connect_session_that_is_lent_twice_at_once_is_let_go_twice() -> None:
     assert spark.handlers == []
 
 
-def test_nobody_is_asked_where_nobody_looks() -> None:
+def test_stages_are_not_read_without_an_observer() -> None:
     spark: Any = Connect()
     watch = SparkWatch("run")
 
@@ -220,7 +220,7 @@ def test_nobody_is_asked_where_nobody_looks() -> None:
         assert watch._poller is None
 
 
-def test_who_looks_at_the_work_does_not_stop_it() -> None:
+def test_an_error_of_the_observer_does_not_stop_the_work() -> None:
     spark: Any = Connect()
 
     def broken(found: Sequence[SparkStage]) -> None:

@@ -44,14 +44,14 @@ def test_a_gap_is_passed_by_failing_and_closes_with_a_noise(bench: Bench) -> Non
         Case(name="one-case", promise="", check=refuses, gap=todo).run(bench)
 
 
-def test_a_gap_says_what_it_is_refused_with(bench: Bench) -> None:
+def test_a_gap_names_its_expected_error(bench: Bench) -> None:
     refused = gap("never", "it cannot", raises=UsageError, says="another thing")
 
     with pytest.raises(UsageError):
         Case(name="one-case", promise="", check=refuses, gap=refused).run(bench)
 
 
-def test_what_a_destination_lacks_it_must_refuse(bench: Bench) -> None:
+def test_a_destination_must_refuse_what_it_does_not_support(bench: Bench) -> None:
     Case(name="one-case", promise="", check=refuses, needs=("merge", "cdc")).run(bench)
     with pytest.raises(AssertionError, match="'cdc' is not among the capabilities"):
         Case(name="one-case", promise="", check=passes, needs=("merge", "cdc")).run(bench)
@@ -66,7 +66,7 @@ def test_cases_are_chosen_by_name() -> None:
     assert [case.name for case in destination_suite(only=["rows-are-counted"])] == ["rows-are-counted"]
 
 
-def test_every_history_says_what_it_needs_and_begins_with_rows() -> None:
+def test_every_scenario_declares_its_needs_and_begins_with_rows() -> None:
     assert all(one.needs and one.loads[0][0] for one in SCENARIOS)
 
 
