@@ -21,7 +21,7 @@ from penstock.sources.rest import (
     urls,
 )
 from penstock.sources.rest.paginators import RangePaginator
-from penstock.sources.rest_api import actions, endpoint, templates
+from penstock.sources.rest_api import endpoint, templates
 from penstock.sources.rest_api.endpoint import FROM, TO
 from penstock.sources.rest_api.plan import SECTION
 from penstock.sources.rest_api.validation import invalid_config
@@ -45,7 +45,7 @@ EXECUTOR_MODULES: Final = (
         signers,
         urls,
     ),
-    *(actions, endpoint, templates, cursorpath, errors, redaction),
+    *(endpoint, templates, cursorpath, errors, redaction),
 )
 """The modules that are serialized to executors, which need `requests` but not penstock."""
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from penstock.config import config_value, redact
 from penstock.errors import PenstockError
 from penstock.sources.decorators import source
-from penstock.sources.rest_api.config_checks import check_config
 from penstock.sources.rest_api.plan import SECTION
 from penstock.sources.rest_api.run import make_resources
+from penstock.sources.rest_api.validation import check_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

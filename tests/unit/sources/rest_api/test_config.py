@@ -154,7 +154,7 @@ def test_resources_that_cannot_be_spread_are_rejected(config_part: dict[str, Any
 
 
 def test_an_invalid_rate_limit_is_rejected() -> None:
-    with pytest.raises(UsageError, match="no rate limit"):
+    with pytest.raises(UsageError, match="is not a valid rate limit"):
         rest_api_source({"client": {**CLIENT, "rate_limit": "fast"}, "resources": []})
 
 
