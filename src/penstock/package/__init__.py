@@ -12,7 +12,7 @@ from penstock.package.info import LoadJobInfo, LoadPackageInfo
 from penstock.package.job_file import JobFile, JobPart, read_job
 from penstock.package.layout import TJobState, TLoadPackage, TLoadPackageState, TLoadPackageStatus
 from penstock.package.manifest import Manifest, TableEntry
-from penstock.package.package import Package
+from penstock.package.package import Package, package_context
 from penstock.package.package_storage import PackageStorage
 from penstock.package.packages import Packages, Retention, sealed_manifest
 from penstock.package.projection.model import OutputColumn, Projection
@@ -21,7 +21,6 @@ from penstock.package.state import (
     commit_load_package_state,
     destination_state,
     load_package,
-    package_context,
 )
 from penstock.package.storage import FileStorage
 

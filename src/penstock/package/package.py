@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.errors import (
     LoadPackageAlreadyCompleted,
@@ -14,6 +16,7 @@ from penstock.errors import (
     UsageError,
 )
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
+from penstock.interfaces.run_context import CurrentPackage, override_context
 from penstock.package.control_file import encode_control, read_control
 from penstock.package.job_file import JobFile, read_job_file, read_mark
 from penstock.package.job_folders import JobFolders
@@ -32,6 +35,7 @@ from penstock.package.layout import (
     SCHEMA_UPDATES_FILE,
     SEALED_FILE,
     STATE_FILE,
+    TLoadPackage,
     TLoadPackageState,
     TLoadPackageStatus,
 )
@@ -39,7 +43,7 @@ from penstock.package.state import default_state, read_state, with_version
 from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from penstock.interfaces import LoadMark
     from penstock.package.storage import FileStorage
@@ -275,3 +279,19 @@ def orphaned_attempts(attempts: Iterable[str], folders: Iterable[str]) -> list[s
 def _is_table(document: Any) -> bool:
     columns = document.get("columns", {}) if isinstance(document, dict) else None
     return isinstance(columns, dict) and all(isinstance(column, dict) for column in columns.values())
+
+
+@contextmanager
+def package_context(package: Package) -> Iterator[TLoadPackage]:
+    """Make this package the one that `load_package` and its like return, for the length of a block."""
+    document: dict[str, Any] = {"load_id": package.load_id, "state": package.state()}
+    lock = threading.Lock()
+
+    def commit() -> None:
+        with lock:
+            saved = cast("dict[str, Any]", package.save_state(document["state"]))
+            # Only these keys: a key that a thread has removed since must not come back.
+            document["state"].update({key: saved[key] for key in ("_state_version", "_version_hash")})
+
+    with override_context(package=CurrentPackage(document=document, commit=commit)):
+        yield cast("TLoadPackage", document)

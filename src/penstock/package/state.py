@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import threading
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -17,13 +15,10 @@ from penstock.errors import (
     UnsupportedVersion,
     UsageError,
 )
-from penstock.interfaces.run_context import CurrentPackage, current_context, override_context
+from penstock.interfaces.run_context import CurrentPackage, current_context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from penstock.package.layout import TLoadPackage, TLoadPackageState
-    from penstock.package.package import Package
 
 ENGINE_VERSION: Final = 1
 _DESTINATION_STATE: Final = "destination_state"
@@ -76,22 +71,6 @@ def read_state(document: Any, *, path: str) -> TLoadPackageState:
     if engine_version > ENGINE_VERSION:
         raise UnsupportedVersion(what=path, has=str(engine_version), supports=f"up to {ENGINE_VERSION}")
     return cast("TLoadPackageState", document)
-
-
-@contextmanager
-def package_context(package: Package) -> Iterator[TLoadPackage]:
-    """Make this package the one that `load_package` and its like return, for the length of a block."""
-    document: dict[str, Any] = {"load_id": package.load_id, "state": package.state()}
-    lock = threading.Lock()
-
-    def commit() -> None:
-        with lock:
-            saved = cast("dict[str, Any]", package.save_state(document["state"]))
-            # Only these keys: a key that a thread has removed since must not come back.
-            document["state"].update({key: saved[key] for key in ("_state_version", "_version_hash")})
-
-    with override_context(package=CurrentPackage(document=document, commit=commit)):
-        yield cast("TLoadPackage", document)
 
 
 def load_package() -> TLoadPackage:
