@@ -100,7 +100,7 @@ def test_calls_and_the_first_call_wait_for_the_interval(errors: list[float], int
 
 @pytest.mark.parametrize("text", ["50", "0/s", "5/d", "1.5/s", "-1/s", "x/s", ""])
 def test_an_invalid_rate_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="no rate limit"):
+    with pytest.raises(UsageError, match="is not a valid rate limit"):
         RateLimit.parse(text)
 
 
