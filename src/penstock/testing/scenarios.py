@@ -70,14 +70,14 @@ _ODD_VALUES: Final = {
 SCENARIOS: Final[tuple[Scenario, ...]] = (
     Scenario(
         name="append-adds-rows",
-        promise="an append adds rows, and equal ones too",
+        promise="an append adds rows, also duplicates",
         loads=_loads([_A, _B], [_A]),
         rows=[_A, _A, _B],
         needs=("append",),
     ),
     Scenario(
         name="append-adds-nested-rows",
-        promise="lists become rows that belong to theirs, in order",
+        promise="lists become ordered nested rows",
         loads=_loads([{**_A, "tags": ["x", "y"], "parts": [{"sku": "s", "sizes": [3, 1]}]}], [_B]),
         rows=[
             {**_A, "tags": _tags("x", "y"), "parts": [{"sku": "s", "sizes": [{"value": 3}, {"value": 1}]}]},
@@ -88,14 +88,14 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="append-adds-columns",
-        promise="a new column is null in the rows that are there",
+        promise="a new column is null in existing rows",
         loads=_loads([_A], [{**_B, "late": True}]),
         rows=[_A, {**_B, "late": True}],
         needs=("append",),
     ),
     Scenario(
         name="replace-exchanges-all-rows",
-        promise="after a replace there is what came last, without nested rows of before",
+        promise="after a replace, tables have only the last rows and their nested rows",
         loads=_loads([{**_A, "tags": ["x"]}, _B], [{**_C, "parts": ["q"]}]),
         rows=[{**_C, "parts": _tags("q")}],
         hints={"write_disposition": "replace"},
@@ -104,7 +104,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="replace-by-nothing-empties",
-        promise="a replace without a row leaves no row, nested ones neither",
+        promise="a replace without rows empties the tables, also nested ones",
         loads=_loads([{**_A, "tags": ["x"]}], []),
         rows=[],
         hints={"write_disposition": "replace"},
@@ -113,7 +113,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="replace-after-nothing-brings-rows-again",
-        promise="a table that was emptied takes rows again, nested ones too",
+        promise="an emptied table accepts rows again, also nested ones",
         loads=_loads([{**_A, "tags": ["x"]}], [], [{**_B, "tags": ["y"]}]),
         rows=[{**_B, "tags": _tags("y")}],
         hints={"write_disposition": "replace"},
@@ -122,7 +122,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="replace-of-partitions",
-        promise="a table in partitions is replaced whole, partitions that get no row too",
+        promise="a replace replaces all partitions, also those without new rows",
         loads=_loads([{**_A, "day": "m"}, {**_B, "day": "t"}], [{**_C, "day": "t"}]),
         rows=[{**_C, "day": "t"}],
         hints={"write_disposition": "replace", "columns": {"day": {"data_type": "text", "partition": True}}},
@@ -137,7 +137,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="append-of-nothing-changes-nothing",
-        promise="without a row, and without a replace, all rows stay",
+        promise="a load without rows, except a replace, keeps all rows",
         loads=_loads([{**_A, "tags": ["x"]}], []),
         rows=[{**_A, "tags": _tags("x")}],
         nested=("tags",),
@@ -145,14 +145,14 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="values-come-back",
-        promise="numbers, texts of any kind and truth are what they were",
+        promise="numbers, texts and booleans are unchanged",
         loads=_loads([_ODD_VALUES]),
         rows=[_ODD_VALUES],
         needs=("append",),
     ),
     Scenario(
         name="merge-without-a-strategy",
-        promise="whatever a merge is where nothing is said: of two loads with one key the last counts",
+        promise="with the default merge strategy, the last of two loads of a key wins",
         loads=_loads([{**_A, "tags": ["x", "y"]}, _B], [{**_NEW, "tags": ["z"]}, _C]),
         rows=[{**_NEW, "tags": _tags("z")}, _B, _C],
         hints={**_PRIMARY_KEY_HINTS, "write_disposition": "merge"},
@@ -161,7 +161,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-of-partitions",
-        promise="a row gives way to one with its key, in another partition too",
+        promise="a row is replaced by one with its key, also in another partition",
         loads=_loads([{**_A, "day": "m"}, {**_B, "day": "t"}], [{**_NEW, "day": "t"}]),
         rows=[{**_NEW, "day": "t"}, {**_B, "day": "t"}],
         hints={
@@ -173,7 +173,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-replaces-rows-with-the-same-key",
-        promise="a row with a known primary key takes the place of the old one, nested rows too",
+        promise="a row with an existing primary key replaces the old one and its nested rows",
         loads=_loads([{**_A, "tags": ["x", "y"]}, _B], [{**_NEW, "tags": ["z"]}, _C]),
         rows=[{**_NEW, "tags": _tags("z")}, _B, _C],
         hints={**_PRIMARY_KEY_HINTS, **_merge_hints("delete-insert")},
@@ -182,7 +182,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-clears-lists-that-shrink-to-nothing",
-        promise="nested rows of two levels go with the row that they belong to, also when none come",
+        promise="nested rows of two levels are deleted with their root row, also without new ones",
         loads=_loads([{**_A, "parts": [{"sku": "s", "sizes": [1, 2]}]}], [_NEW]),
         rows=[_NEW],
         hints={**_PRIMARY_KEY_HINTS, **_merge_hints("delete-insert")},
@@ -191,7 +191,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-of-one-table",
-        promise="a table without nested ones is merged by a compound key",
+        promise="a flat table is merged by a compound key",
         loads=_loads([_A, _B], [{**_A, "at": 1}, _NEW]),
         rows=[{**_A, "at": 1}, _B, _NEW],
         hints={"primary_key": ["id", "name"], **_merge_hints("delete-insert")},
@@ -199,7 +199,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-by-merge-key-replaces-a-slice",
-        promise="all rows with a merge key that comes give way, and all that come are kept",
+        promise="all rows with a loaded merge key are deleted, and all loaded rows are kept",
         loads=_loads(
             [{"day": "m", "id": 1}, {"day": "m", "id": 2}, {"day": "t", "id": 3}],
             [{"day": "m", "id": 4}, {"day": "m", "id": 4}],
@@ -210,7 +210,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-by-both-keys",
-        promise="rows give way that have the primary key or the merge key",
+        promise="rows with the primary key or the merge key are deleted",
         loads=_loads(
             [{"day": "m", "id": 1}, {"day": "t", "id": 2}, {"day": "w", "id": 3}], [{"day": "t", "id": 1}]
         ),
@@ -220,7 +220,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-takes-the-newest-of-a-load",
-        promise="of rows with one key the first in the order of dedup_sort is kept, with its nested rows",
+        promise="of rows with equal keys, the first by dedup_sort is kept, with its nested rows",
         loads=_loads(
             [
                 {"id": 1, "at": 1, "tags": ["x"]},
@@ -235,7 +235,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-deletes-what-is-flagged",
-        promise="a row to be deleted deletes the one with its key and is not kept, nested rows neither",
+        promise="a hard delete removes the row with its key and its nested rows, and is not inserted",
         loads=_loads(
             [{**_A, "tags": ["x"]}, _B], [{"id": 1, "gone": True, "tags": ["y"]}, {**_C, "gone": False}]
         ),
@@ -246,7 +246,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="merge-without-a-key-appends",
-        promise="without any key nothing gives way",
+        promise="without a key, no row is deleted",
         loads=_loads([_A], [_A]),
         rows=[_A, _A],
         hints=_merge_hints("delete-insert"),
@@ -254,7 +254,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="upsert-updates-and-adds",
-        promise="rows with a known key are updated in all columns, nested rows are those of the last load",
+        promise="rows with an existing key are updated in all columns, nested rows are replaced",
         loads=_loads([{**_A, "at": 1, "tags": ["x", "y"]}, _B], [{**_NEW, "tags": ["z"]}, _C]),
         rows=[{**_NEW, "tags": _tags("z")}, _B, _C],
         hints={**_PRIMARY_KEY_HINTS, **_merge_hints("upsert")},
@@ -263,7 +263,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="upsert-takes-the-last-of-a-load",
-        promise="a key that comes twice in a load is no error: the last row counts, with its nested rows",
+        promise="of a duplicate key in a load, the last row wins, with its nested rows",
         loads=_loads([{**_A, "tags": ["x", "y", "z"]}, {**_NEW, "tags": ["w"]}]),
         rows=[{**_NEW, "tags": _tags("w")}],
         hints={**_PRIMARY_KEY_HINTS, **_merge_hints("upsert")},
@@ -272,7 +272,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="upsert-deletes-what-is-flagged",
-        promise="a row to be deleted deletes the one with its key, and is never added",
+        promise="a hard delete removes the row with its key, and is not inserted",
         loads=_loads([{**_A, "tags": ["x"]}, _B], [{"id": 1, "gone": True}, {**_C, "gone": True}]),
         rows=[_B],
         hints={**_PRIMARY_KEY_HINTS, **_HARD_DELETE_HINTS, **_merge_hints("upsert")},
@@ -281,7 +281,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="insert-only-changes-nothing",
-        promise="rows with a known key stay as they are",
+        promise="rows with an existing key are unchanged",
         loads=_loads([_A, _B], [_NEW, _C]),
         rows=[_A, _B, _C],
         hints={**_PRIMARY_KEY_HINTS, **_merge_hints("insert-only")},
@@ -289,14 +289,14 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="history-keeps-old-versions",
-        promise="a row that changes or goes ends a version; one that comes back begins another",
+        promise="a changed or missing row ends its version; a row that returns starts a new one",
         loads=_scd2_loads([_A, _B], [_NEW, _B], [_A]),
         rows=[_version(_A, 0, 1), _version(_B, 0, 2), _version(_NEW, 1, 2), _version(_A, 2)],
         needs=("merge", "scd2"),
     ),
     Scenario(
         name="history-sees-nested-rows",
-        promise="a change in a list is a new version, and nested rows of old versions stay",
+        promise="a change in a list is a new version, and nested rows of old versions are kept",
         loads=_scd2_loads([{**_A, "tags": ["x"]}], [{**_A, "tags": ["x", "y"]}]),
         rows=[_version({**_A, "tags": _tags("x")}, 0, 1), _version({**_A, "tags": _tags("x", "y")}, 1)],
         nested=("tags",),
@@ -304,7 +304,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="history-of-a-slice",
-        promise="with a merge key only versions with a key that comes can end",
+        promise="with a merge key, only versions with a loaded key end",
         loads=_scd2_loads([{"day": "m", "id": 1}, {"day": "t", "id": 2}], [{"day": "m", "id": 3}]),
         rows=[
             _version({"day": "m", "id": 1}, 0, 1),
@@ -316,7 +316,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     ),
     Scenario(
         name="a-table-that-was-appended-to-is-merged",
-        promise="the strategy may change: nested rows from before do not stay behind",
+        promise="after a change of the strategy, no old nested rows remain",
         loads=[
             ([{**_A, "tags": ["x"], "parts": [{"sku": "s", "sizes": [1]}]}], {"write_disposition": "append"}),
             ([{**_NEW, "tags": ["y"]}], _merge_hints("delete-insert")),
