@@ -109,7 +109,7 @@ def test_intervals_become_numbers(spark: SparkSession, tmp_path: Path, interval:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("SELECT 1 AS a, 2 AS a", "column a of .*: its name stands in the DataFrame twice"),
+        ("SELECT 1 AS a, 2 AS a", "column a of .*: duplicate name in the DataFrame"),
         ("SELECT named_struct('i', INTERVAL '1' DAY) AS s", r"column s.i of .* interval day"),
     ],
 )

@@ -53,8 +53,8 @@ def as_database_error(
 
     Without `database`, the driver class in the text identifies it.
 
-    >>> told = "task 3 failed: java.sql.SQLException: Zero date value prohibited\n\tat com.mysql.cj.Row"
-    >>> as_database_error(RuntimeError(told)).reason
+    >>> text = "task 3 failed: java.sql.SQLException: Zero date value prohibited\n\tat com.mysql.cj.Row"
+    >>> as_database_error(RuntimeError(text)).reason
     'java.sql.SQLException: Zero date value prohibited'
     """
     text = str(error)

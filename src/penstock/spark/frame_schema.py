@@ -63,7 +63,7 @@ def writable_schema(schema: Mapping[str, Any]) -> FrameSchema:
     names = [column["name"] for column in schema["fields"]]
     for name, count in Counter(names).items():
         if count > 1:
-            raise UnsupportedColumnType(column=name, reason="its name stands in the DataFrame twice")
+            raise UnsupportedColumnType(column=name, reason="duplicate name in the DataFrame")
     columns, fields = [], []
     for position, column in enumerate(schema["fields"]):
         key = str(column["name"])
@@ -129,9 +129,7 @@ def _struct_file_type(fields: Sequence[Mapping[str, Any]], column_path: str) -> 
     for index, column in enumerate(fields):
         key = str(column["name"])
         if exact[key] > 1:
-            raise UnsupportedColumnType(
-                column=f"{column_path}.{key}", reason="its name stands in the struct twice"
-            )
+            raise UnsupportedColumnType(column=f"{column_path}.{key}", reason="duplicate name in the struct")
         # The user's session may be case-insensitive and refuse to write both `a` and `A`.
         name = key if folded[key.lower()] == 1 else f"{key}_{index}"
         inner, read_type = _file_type(column["type"], f"{column_path}.{key}")

@@ -75,7 +75,7 @@ def verify_jar(jar: Path) -> None:
     with jar.open("rb") as content:
         checksum = hashlib.file_digest(content, "sha256").hexdigest()
     if checksum not in known:
-        raise JarNotVerified(path=str(jar), reason=f"its content is other than expected, SHA-256 {checksum}")
+        raise JarNotVerified(path=str(jar), reason=f"unexpected SHA-256 {checksum}")
 
 
 @cache

@@ -66,8 +66,8 @@ _MAX_REASON_LENGTH: Final = 300
 def as_storage_error(error: BaseException) -> PenstockError | None:
     """Return the `PenstockError` for an error caused by a store or catalog; None for other errors.
 
-    >>> told = "java.nio.file.AccessDeniedException: s3a://lake/demo: Forbidden (Status Code: 403)"
-    >>> type(as_storage_error(RuntimeError(told))).__name__
+    >>> text = "java.nio.file.AccessDeniedException: s3a://lake/demo: Forbidden (Status Code: 403)"
+    >>> type(as_storage_error(RuntimeError(text))).__name__
     'StorageAccessDenied'
     """
     text = str(error)
