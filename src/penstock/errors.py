@@ -1,6 +1,6 @@
 """Exceptions of the public API, grouped by what the caller does next.
 
-The message says what is wrong, `hint` says what to do, and the values are attributes. `code` is a heading
+The message states what is wrong, `hint` states the remedy, and the values are attributes. `code` is a heading
 in `docs/errors.md`.
 
 PenstockError
@@ -400,7 +400,7 @@ class InvalidDestinationReference(UsageError):
 
 
 class InvalidFilesystemLayout(UsageError):
-    """A file layout has an unknown placeholder, or does not give every file a name of its own."""
+    """A file layout has an unknown placeholder, or does not name every file uniquely."""
 
     code = "invalid-filesystem-layout"
 

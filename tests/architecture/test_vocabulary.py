@@ -35,8 +35,6 @@ PHRASE = re.compile(
 CODE = re.compile(r"```.*?```|`[^`]*`|^ *(?:>>>|\.\.\.).*$", re.DOTALL | re.MULTILINE)
 """Parts of a docstring that are no prose: code and doctests."""
 
-in_progress = pytest.mark.xfail(strict=False, reason="the package is being brought to the rule")
-
 
 def names(nodes: Iterable[ast.AST]) -> Iterator[Finding]:
     """Yield the names that are defined: classes, functions, parameters and variables."""
@@ -121,7 +119,6 @@ def test_a_retired_phrase_is_recognized(docstring: str, count: int) -> None:
     assert len(list(retired_phrases(docstring))) == count
 
 
-@in_progress
 def test_no_name_is_retired() -> None:
     modules = [(path, file, 1, path.rpartition("/")[2][:-3]) for path, file in source_files().items()]
     defined = [
@@ -140,7 +137,6 @@ def test_no_name_is_retired() -> None:
     )
 
 
-@in_progress
 def test_no_docstring_has_a_retired_phrase() -> None:
     assert_no_offenders(
         (
@@ -171,7 +167,6 @@ def test_no_two_classes_have_one_name() -> None:
     )
 
 
-@in_progress
 def test_no_small_module_has_one_importer() -> None:
     importers: defaultdict[str, set[str]] = defaultdict(set)
     for importer, imported in imports().items():

@@ -33,8 +33,8 @@ class Watching(RecordingCollector):
         super().__init__()
         self.seen: list[SparkStage] = []
 
-    def stages(self, result: Sequence[SparkStage]) -> None:
-        self.seen += result
+    def stages(self, running: Sequence[SparkStage]) -> None:
+        self.seen += running
 
 
 @pytest.mark.at_length

@@ -261,7 +261,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "PackageDamaged": {
         "path": "s3://lake/shop/packages/1794709965.511098/data/normalized/5c1c2f0d11aa/00000",
-        "reason": "2 of 3 written files exist",
+        "reason": "it has 2 data files, but 3 were written",
     },
     "NeverRaised": {"message": "never raised"},
     "PipelineStepFailed": {

@@ -122,14 +122,14 @@ class PipelineRef:
         return pipeline
 
     def _unknown_pipeline_error(self) -> UsageError:
-        known = [local.name for local in local_pipelines(self.folder)]
-        choice = f"use one of: {', '.join(known)}" if known else "the folder has no pipelines"
+        names = [local.name for local in local_pipelines(self.folder)]
+        choice = f"use one of: {', '.join(names)}" if names else "the folder has no pipelines"
         return UsageError(
             f"pipeline {self.name!r} does not exist in {self.folder}",
             hint=f"{choice}; name another folder with --pipelines-dir, or pass --destination and "
             "--dataset-name for a pipeline that ran on another machine",
             pipeline_name=self.name,
-            known=tuple(known),
+            known=tuple(names),
         )
 
 

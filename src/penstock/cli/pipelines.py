@@ -229,12 +229,12 @@ def drop_pending(
         ]
         confirm([*effects, _AFTER_DROP_TEXT], yes=yes)
         pipeline.drop_pending_packages(with_partial_loads=not keep_partial)
-    kept = _pending_ids(pipeline) if pending else []
-    dropped = [load_id for load_id in pending if load_id not in kept]
+    remaining = _pending_ids(pipeline) if pending else []
+    dropped = [load_id for load_id in pending if load_id not in remaining]
     if as_json:
-        print_json({"pipeline_name": pipeline.pipeline_name, "dropped": dropped, "kept": kept})
+        print_json({"pipeline_name": pipeline.pipeline_name, "dropped": dropped, "kept": remaining})
     elif pending:
-        print_text(f"Dropped {len(dropped)}, kept {len(kept)}.")
+        print_text(f"Dropped {len(dropped)}, kept {len(remaining)}.")
     else:
         print_text("No packages are pending.")
 

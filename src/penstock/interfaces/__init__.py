@@ -1,4 +1,4 @@
-"""What sources and destinations implement.
+"""Contracts of sources and destinations.
 
 Input:   schemas and settings.
 Output:  records and base classes between the stages: resources, destinations, jobs, the ledger.

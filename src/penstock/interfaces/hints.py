@@ -111,9 +111,9 @@ def make_hints(**hints: Any) -> TableHints:
     >>> make_hints(columns=[{"name": "id", "data_type": "text"}]).columns["id"]["data_type"]
     'text'
     """
-    known = {each.name for each in fields(TableHints)}
-    if unknown := [name for name in hints if name not in known]:
-        raise UsageError(f"unknown hint {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
+    hint_names = {each.name for each in fields(TableHints)}
+    if unknown := [name for name in hints if name not in hint_names]:
+        raise UsageError(f"unknown hint {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(hint_names))}")
     # An empty disposition is unset: there is no earlier one to restore.
     given = {name: value for name, value in hints.items() if value or name != "write_disposition"}
     read = {name: _READERS.get(name, freeze)(value) for name, value in given.items() if value is not None}

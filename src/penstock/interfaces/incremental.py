@@ -137,7 +137,7 @@ class Incremental(Generic[T]):
 
     @property
     def on_cursor_value_missing(self) -> OnCursorValueMissing:
-        """What happens to rows without a cursor value."""
+        """The treatment of rows without a cursor value."""
         return self._terms.on_cursor_value_missing
 
     @property

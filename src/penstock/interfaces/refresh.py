@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 TRefreshMode = Literal["drop_sources", "drop_resources", "drop_data"]
-"""What is reset: all tables and the state of a source, those of selected resources, or only their rows."""
+"""The scope of a reset: tables and state of a source, those of selected resources, or only their rows."""
 
 Renewal = Literal["table", "rows"]
-"""What the commit of a load replaces: a table with its columns, or its rows."""
+"""The replacement by the commit of a load: a table with its columns, or its rows."""
 
 RENEW: Final = "x-renew"
 """The hint of a root table by which a destination replaces its chain; it is never stored."""
@@ -65,9 +65,9 @@ def check_refresh(mode: str | None) -> TRefreshMode | None:
     >>> check_refresh("drop_data")
     'drop_data'
     """
-    known = get_args(TRefreshMode)
-    if mode is not None and mode not in known:
-        raise UsageError(f"unknown refresh {mode!r}", hint=f"use one of: {', '.join(known)}")
+    modes = get_args(TRefreshMode)
+    if mode is not None and mode not in modes:
+        raise UsageError(f"unknown refresh {mode!r}", hint=f"use one of: {', '.join(modes)}")
     return cast("TRefreshMode | None", mode)
 
 

@@ -79,8 +79,8 @@ def load_package() -> TLoadPackage:
     >>> load_package()
     Traceback (most recent call last):
     ...
-    penstock.errors.CurrentLoadPackageStateNotAvailable: no load package is at hand here
-      what to do: call this from a resource, a destination or a load job while it runs
+    penstock.errors.CurrentLoadPackageStateNotAvailable: no load package is being processed here
+      what to do: call this inside a resource, a destination or a load job
       code: current-load-package-state-not-available
     """
     return cast("TLoadPackage", _current_package().document)

@@ -129,9 +129,9 @@ def _with_numbered_fields(kind: DataType) -> DataType:
             return kind
 
 
-def _hash_table(known: Iterable[bytes]) -> pa.Table:
-    """Yield hashes as a frame, in parts: a list of texts needs ten times the memory."""
-    remaining, chunks = iter(known), []
+def _hash_table(digests: Iterable[bytes]) -> pa.Table:
+    """Return hashes as a table, converted in parts: a list of texts needs ten times the memory."""
+    remaining, chunks = iter(digests), []
     while part := [digest.hex() for digest in islice(remaining, _HASH_BATCH_SIZE)]:
         chunks.append(pa.array(part, pa.string()))
     return pa.table({_HASH: pa.chunked_array(chunks, pa.string())})

@@ -49,10 +49,12 @@ def jar_conf(spark_version: str, needs: Iterable[str], settings: Settings) -> di
 def cache_jars(spark_version: str, needs: Iterable[str], resolved_jars: str, *, user_jars: str = "") -> None:
     """Verify the jars that Spark resolved (its `spark.jars`) and copy them into the cache.
 
-    `own` are additional jars of the user, which are not verified.
+    `user_jars` are additional jars of the user, which are not verified.
     """
-    theirs = {_local_file(address) for address in user_jars.split(",")}
-    jars = [jar for jar in map(_local_file, resolved_jars.split(",")) if jar not in theirs and jar.is_file()]
+    user_files = {_local_file(address) for address in user_jars.split(",")}
+    jars = [
+        jar for jar in map(_local_file, resolved_jars.split(",")) if jar not in user_files and jar.is_file()
+    ]
     for jar in jars:
         verify_jar(jar)
     cached = cache_folder(spark_version, tuple(needs))
@@ -69,12 +71,12 @@ def verify_jar(jar: Path) -> None:
 
     Spark's resolver prefixes file names with the group: `io.delta_delta-storage-4.4.0.jar`.
     """
-    known = {digest for name, digest in checksums().items() if f"_{jar.name}".endswith(f"_{name}")}
-    if not known:
+    expected = {digest for name, digest in checksums().items() if f"_{jar.name}".endswith(f"_{name}")}
+    if not expected:
         raise JarNotVerified(path=str(jar), reason="no preset brings it")
     with jar.open("rb") as content:
         checksum = hashlib.file_digest(content, "sha256").hexdigest()
-    if checksum not in known:
+    if checksum not in expected:
         raise JarNotVerified(path=str(jar), reason=f"unexpected SHA-256 {checksum}")
 
 

@@ -51,9 +51,13 @@ def probe_executors(spark: SparkSession) -> str:
         error_lines = [line.strip() for line in str(error).splitlines() if "Error" in line]
         reason = error_lines[-1] if error_lines else type(error).__name__
         return f"!a Python function does not run there: {reason}"
-    mine = ".".join(map(str, sys.version_info[:2]))
-    different = [text for text in versions if not text.startswith(f"Python {mine}.")]
-    return f"!{different[0]}, but the driver has Python {mine}" if different else " and ".join(versions)
+    driver_version = ".".join(map(str, sys.version_info[:2]))
+    different = [text for text in versions if not text.startswith(f"Python {driver_version}.")]
+    return (
+        f"!{different[0]}, but the driver has Python {driver_version}"
+        if different
+        else " and ".join(versions)
+    )
 
 
 def probe_storage(root: str, spark: SparkSession, *, credentials: AwsCredentials | None = None) -> str:

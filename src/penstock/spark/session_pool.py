@@ -172,8 +172,8 @@ class SessionPool:
         user = self._user.spark
         spark = user.newSession()
         # A new session starts with defaults: copy the user's runtime settings (catalogs, fs.* keys).
-        theirs, fresh = user.conf.getAll, spark.conf.getAll
-        for key, value in theirs.items():
+        user_conf, fresh = user.conf.getAll, spark.conf.getAll
+        for key, value in user_conf.items():
             if fresh.get(key) != value and not key.startswith(_EXCLUDED_CONF_PREFIXES):
                 _try_set(spark, key, value)
         return spark

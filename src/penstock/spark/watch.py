@@ -205,12 +205,12 @@ def _repeat_cancel(groups: Sequence[_JobGroup]) -> None:
 def active_stages(tracker: Any, groups: Mapping[str, frozenset[int]]) -> list[SparkStage]:
     """Return the running stages of these job groups; earlier jobs in them are not ours."""
     active = set(tracker.getActiveJobsIds())
-    ours = {
+    jobs_of_groups = {
         job
         for group, earlier_jobs in groups.items()
         for job in set(tracker.getJobIdsForGroup(group)) - earlier_jobs
     }
-    jobs = [tracker.getJobInfo(job) for job in sorted(ours & active)]
+    jobs = [tracker.getJobInfo(job) for job in sorted(jobs_of_groups & active)]
     stages = dict.fromkeys(stage for job in jobs if job is not None for stage in job.stageIds)
     infos = [tracker.getStageInfo(stage) for stage in stages]
     return [

@@ -78,8 +78,8 @@ class Case:
 
     def _unsupported_need(self, bench: Bench) -> str | None:
         capabilities = bench.destination.capabilities
-        known = {*capabilities.supported_write_dispositions, *capabilities.supported_merge_strategies}
-        return next((word for word in self.needs if word not in known), None)
+        supported = {*capabilities.supported_write_dispositions, *capabilities.supported_merge_strategies}
+        return next((word for word in self.needs if word not in supported), None)
 
 
 def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[str] = ()) -> tuple[Case, ...]:
@@ -96,10 +96,10 @@ def destination_suite(gaps: Mapping[str, Gap] | None = None, *, only: Iterable[s
     cases += [
         Case(name=case.name, promise=case.promise, check=case.check, needs=case.needs) for case in CASES
     ]
-    known = {case.name for case in cases}
-    unknown = [name for name in (*(gaps or {}), *only) if name not in known]
+    names = {case.name for case in cases}
+    unknown = [name for name in (*(gaps or {}), *only) if name not in names]
     if unknown:
-        raise UsageError(f"unknown case {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(known))}")
+        raise UsageError(f"unknown case {unknown[0]!r}", hint=f"use one of: {', '.join(sorted(names))}")
     chosen = [case for case in cases if not only or case.name in set(only)]
     return tuple(replace(case, gap=(gaps or {}).get(case.name)) for case in chosen)
 

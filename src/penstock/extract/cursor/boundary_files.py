@@ -53,7 +53,9 @@ class BoundaryFile:
                 old=bool(reference.get("old", False)),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise BoundaryDamaged(path=FOLDER, cursor_path="a cursor", reason=f"lacks {error}") from error
+            raise BoundaryDamaged(
+                path=FOLDER, cursor_path="a cursor", reason=f"its reference lacks {error}"
+            ) from error
 
 
 class BoundaryFiles:
@@ -84,11 +86,13 @@ class BoundaryFiles:
             with self._store.open(file.name) as stream:
                 hashes, digest = CompactHashSet.read(stream)
         except FileNotFoundError as error:
-            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="does not exist") from error
+            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="it does not exist") from error
         except ValueError as error:
             raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason=str(error)) from error
         if digest != file.digest:
-            raise BoundaryDamaged(path=path, cursor_path=cursor_path, reason="its hash is another")
+            raise BoundaryDamaged(
+                path=path, cursor_path=cursor_path, reason="its hash differs from the one in the state"
+            )
         return hashes
 
 
