@@ -186,7 +186,7 @@ def session(folder: Path) -> SparkSession:
     """The user's session, with an event log."""
     (folder / "log").mkdir()
     builder = session_builder("delta").master("local[2]").config("spark.eventLog.dir", f"file:{folder}/log")
-    for key, value in {**CONF, "spark.driver.memory": "4g"}.items():
+    for key, value in CONF.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
