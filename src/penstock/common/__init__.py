@@ -1,4 +1,4 @@
-"""The import paths of the reference pages, and nothing else: each module re-exports names of other packages.
+"""The import paths of the reference pages: re-exports of other packages, and no code.
 
 Input:   none.
 Output:  the paths `common.storages.load_package` and `common.destination.reference` of the pages.
