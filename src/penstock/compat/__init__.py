@@ -1,0 +1,6 @@
+"""Names that only programs written for dlt import: small implementations for which penstock itself has no use.
+
+Input:   values of programs written for dlt.
+Output:  the functions, classes and types that `common` re-exports by dlt's import paths.
+Imports: pipeline and below.
+"""
