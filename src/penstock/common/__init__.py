@@ -1,6 +1,6 @@
-"""The import paths of the reference pages: re-exports of other packages, and no code.
+"""The import paths of the reference pages and of dlt: re-exports of other packages, and no code.
 
 Input:   none.
-Output:  the paths `common.storages.load_package` and `common.destination.reference` of the pages.
-Imports: package, interfaces.
+Output:  the paths of the pages and of dlt, such as `common.typing`.
+Imports: every package below.
 """

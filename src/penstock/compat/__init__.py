@@ -1,4 +1,4 @@
-"""Names that only programs written for dlt import: small implementations for which penstock itself has no use.
+"""Names that only programs written for dlt import: small implementations without a use in penstock itself.
 
 Input:   values of programs written for dlt.
 Output:  the functions, classes and types that `common` re-exports by dlt's import paths.
