@@ -8,6 +8,7 @@ import penstock.dataset  # packages first, so that the public names below are bo
 import penstock.pipeline
 import penstock.sources.decorators  # noqa: F401 - see above
 from penstock import destinations, sources
+from penstock.compat.import_hook import as_dlt
 from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
 from penstock.errors import PenstockError
 from penstock.interfaces.hooks import RunHooks
@@ -32,6 +33,7 @@ __all__ = [
     "TSecretStrValue",
     "TSecretValue",
     "__version__",
+    "as_dlt",
     "attach",
     "config",
     "current",

@@ -357,6 +357,20 @@ class DatabaseQueryFailed(UsageError):
         )
 
 
+class DltAlreadyImported(UsageError):
+    """dlt was imported before its name was resolved to penstock."""
+
+    code = "dlt-already-imported"
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(
+            f"dlt is already imported, from {path}",
+            hint="call penstock.as_dlt() before the first import of dlt, or run the program with "
+            "`penstock run PROGRAM --as-dlt`",
+            path=path,
+        )
+
+
 class InconsistentTableTemplate(UsageError):
     """A hint is a function of a data item, but the table name is not."""
 

@@ -41,6 +41,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "reason": 'org.postgresql.util.PSQLException: FATAL: password authentication failed for user "ada"',
         "resource": "orders",
     },
+    "DltAlreadyImported": {"path": "site-packages/dlt/__init__.py"},
     "InconsistentTableTemplate": {"hint_name": "write_disposition", "table_name": "orders"},
     "InvalidDatasetName": {"name": "../lake", "reason": "it is not a plain folder name"},
     "InvalidDestinationReference": {"name": "warehouse", "found": "a dict"},

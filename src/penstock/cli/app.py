@@ -1,9 +1,10 @@
-"""The commands `doctor` and `packages`."""
+"""The commands `doctor`, `run` and `packages`."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ from rich.console import Console
 from penstock.cli.doctor import Finding, examine
 from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipelines import pipelines
+from penstock.cli.program import run_program
 from penstock.config import read_settings
 from penstock.package import Packages
 from penstock.package.storage import absolute_path
@@ -58,6 +60,19 @@ def doctor(
     if not as_json:
         console.print("\nNot ready: fix the failures above." if failed else "\nReady.")
     raise typer.Exit(code=1 if failed else 0)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def run(
+    program: Annotated[Path, typer.Argument(help="A Python file.", exists=True, dir_okay=False)],
+    arguments: Annotated[list[str] | None, typer.Argument(help="The arguments of the program.")] = None,
+    *,
+    dlt_as_penstock: Annotated[
+        bool, typer.Option("--as-dlt", help="Resolve `import dlt` to penstock in the program.")
+    ] = False,
+) -> None:
+    """Run a Python program; exit with 1 after an error, or where its last load has failed jobs."""
+    raise typer.Exit(code=run_program(program, arguments or [], dlt_as_penstock=dlt_as_penstock))
 
 
 @app.command()
