@@ -122,4 +122,4 @@ def check_loads(dataset: Dataset, load_ids: list[str]) -> None:
     assert packages.unsealed_packages() == []
     last = ledger.last_state("shop")
     assert last is not None
-    assert last.dlt_load_id == state.slots[-1]
+    assert last.load_id == state.slots[-1]

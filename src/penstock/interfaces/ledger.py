@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from penstock.schema.defaults import LOAD_ID_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+
+    from penstock.schema import NamingConvention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +62,34 @@ class StorageSchemaInfo(NamedTuple):
     inserted_at: datetime
     schema: str
 
+    @classmethod
+    def from_normalized_mapping(
+        cls, normalized_doc: Mapping[str, Any], naming_convention: NamingConvention
+    ) -> StorageSchemaInfo:
+        """Return the row that a destination read, whose columns have the names of a convention."""
+        return cls(*(normalized_doc[naming_convention.normalize_identifier(key)] for key in cls._fields))
 
-class StateInfo(NamedTuple):
-    """A row of `_dlt_pipeline_state`; `state` is the encoded document."""
+    def to_normalized_mapping(self, naming_convention: NamingConvention) -> dict[str, Any]:
+        """Return the row for a destination whose columns have the names of a convention.
+
+        >>> from datetime import UTC, datetime
+        >>> from penstock.schema import naming_convention
+        >>> row = StorageSchemaInfo("hash", "shop", 1, 11, datetime(2026, 11, 15, tzinfo=UTC), "{}")
+        >>> list(row.to_normalized_mapping(naming_convention("sql_ci_v1")))[:2]
+        ['version_hash', 'schema_name']
+        """
+        return {naming_convention.normalize_identifier(key): value for key, value in self._asdict().items()}
+
+
+@dataclass(frozen=True, slots=True)
+class StateInfo:
+    """A row of `_dlt_pipeline_state`; `state` is the encoded document.
+
+    >>> from datetime import UTC, datetime
+    >>> row = StateInfo(1, 4, "shop", "{}", datetime(2026, 11, 15, tzinfo=UTC), _dlt_load_id="17.5")
+    >>> row.as_doc()["_dlt_load_id"], "version_hash" in row.as_doc()
+    ('17.5', False)
+    """
 
     version: int
     engine_version: int
@@ -68,7 +97,33 @@ class StateInfo(NamedTuple):
     state: str
     created_at: datetime
     version_hash: str | None = None
-    dlt_load_id: str | None = None
+    _dlt_load_id: str | None = None
+
+    @property
+    def load_id(self) -> str | None:
+        """The load that stored the row."""
+        return self._dlt_load_id
+
+    def as_doc(self) -> dict[str, Any]:
+        """Return the columns with their values, without the last two where they have none."""
+        optional = ("version_hash", LOAD_ID_COLUMN)
+        return {key: value for key, value in asdict(self).items() if value is not None or key not in optional}
+
+    @classmethod
+    def from_normalized_mapping(
+        cls, normalized_doc: Mapping[str, Any], naming_convention: NamingConvention
+    ) -> StateInfo:
+        """Return the row that a destination read, whose columns have the names of a convention."""
+        document = {
+            column.name: normalized_doc.get(
+                naming_convention.normalize_identifier(column.name), column.default
+            )
+            for column in fields(cls)
+        }
+        missing = [key for key, value in document.items() if value is MISSING]
+        if missing:
+            raise KeyError(*missing)
+        return cls(**document)
 
 
 class Ledger(Protocol):

@@ -6,6 +6,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -139,7 +140,7 @@ def verify_data_files(package: Package, folders: Sequence[DataFolder]) -> None:
 def _load_package_context(package: Package, state: StateInfo) -> Iterator[None]:
     """Provide `load_package()`, with the pipeline's state where dlt's destinations look for it."""
     with package_context(package) as document:
-        pipeline_state = {**state._asdict(), "created_at": state.created_at.isoformat()}
+        pipeline_state = {**asdict(state), "created_at": state.created_at.isoformat()}
         cast("dict[str, Any]", document["state"])["pipeline_state"] = pipeline_state
         yield
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -108,14 +108,12 @@ class FileLedger:
             after = datetime.fromtimestamp(_schema_timestamp(newest), UTC) + _ONE_MICROSECOND
             row = row._replace(inserted_at=max(row.inserted_at, after))
         name = f"{row.schema_name}__{row.inserted_at.timestamp():.6f}__{digest}.jsonl"
-        self._store.put(f"{VERSION_TABLE}/{name}", as_json(_row_document(row)))
+        self._store.put(f"{VERSION_TABLE}/{name}", as_json(_row_document(row._asdict())))
 
     def store_state(self, row: StateInfo, *, schema_hash: str) -> None:
         """Store a pipeline state, which counts once its load is committed; keep as many old ones as dlt."""
-        name = f"{row.pipeline_name}__{row.dlt_load_id}__{_hex(schema_hash)}.jsonl"
-        document = _row_document(row)
-        document["_dlt_load_id"] = document.pop("dlt_load_id")
-        self._store.put(f"{STATE_TABLE}/{name}", as_json(document))
+        name = f"{row.pipeline_name}__{row.load_id}__{_hex(schema_hash)}.jsonl"
+        self._store.put(f"{STATE_TABLE}/{name}", as_json(_row_document(asdict(row))))
         self._delete_old_states(row.pipeline_name, keep=name)
 
     def commit(self, record: CommitRecord) -> bool:
@@ -293,9 +291,8 @@ class FileLedger:
         document = self._store.read_json(f"{STATE_TABLE}/{name}") if name else None
         if document is None:
             return None
-        document["dlt_load_id"] = document["_dlt_load_id"]
         document["created_at"] = datetime.fromisoformat(document["created_at"])
-        return StateInfo(**{key: document[key] for key in StateInfo._fields})
+        return StateInfo(**{column.name: document[column.name] for column in fields(StateInfo)})
 
     def _read_schema(self, name: str) -> StorageSchemaInfo | None:
         document = self._store.read_json(f"{VERSION_TABLE}/{name}")
@@ -360,11 +357,8 @@ def _commit_record(document: Mapping[str, Any]) -> CommitRecord:
     )
 
 
-def _row_document(row: StorageSchemaInfo | StateInfo) -> dict[str, Any]:
-    return {
-        key: value.isoformat() if isinstance(value, datetime) else value
-        for key, value in row._asdict().items()
-    }
+def _row_document(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in row.items()}
 
 
 def _hex(version_hash: str) -> str:

@@ -444,7 +444,7 @@ def _state_row(manifest: Manifest) -> StateInfo:
         state=encode_state(state),
         created_at=datetime.fromtimestamp(float(manifest.load_id), UTC),
         version_hash=state["_version_hash"],
-        dlt_load_id=manifest.load_id,
+        _dlt_load_id=manifest.load_id,
     )
 
 

@@ -45,7 +45,7 @@ STATE = StateInfo(
     state="eNo=",
     created_at=datetime.fromisoformat("2026-11-15T02:32:45+00:00"),
     version_hash="statehash",
-    dlt_load_id=COMMIT.load_id,
+    _dlt_load_id=COMMIT.load_id,
 )
 
 
@@ -150,7 +150,7 @@ def test_the_last_commit_is_the_newest_of_that_pipeline(ledger: FileLedger) -> N
 def test_a_load_with_an_older_id_that_is_completed_later_is_the_last(ledger: FileLedger) -> None:
     younger, oldest, older = "1794709999.000000", "1794709901.000000", "1794709902.000000"
     for number, load_id in enumerate((younger, older, oldest), start=1):
-        ledger.store_state(STATE._replace(version=number, dlt_load_id=load_id), schema_hash=HASH)
+        ledger.store_state(replace(STATE, version=number, _dlt_load_id=load_id), schema_hash=HASH)
         ledger.commit(replace(COMMIT, load_id=load_id, sequence=number))
     found, state = ledger.last_commit("shop"), ledger.last_state("shop")
 
@@ -160,7 +160,7 @@ def test_a_load_with_an_older_id_that_is_completed_later_is_the_last(ledger: Fil
 
 def test_a_load_can_follow_a_late_one(ledger: FileLedger) -> None:
     for number, load_id in enumerate(("1794709998.0", "1794709901.0", "1794709999.0"), start=1):
-        ledger.store_state(STATE._replace(version=number, dlt_load_id=load_id), schema_hash=HASH)
+        ledger.store_state(replace(STATE, version=number, _dlt_load_id=load_id), schema_hash=HASH)
         ledger.commit(replace(COMMIT, load_id=load_id, sequence=number))
     found, state = ledger.last_commit("shop"), ledger.last_state("shop")
 
@@ -170,7 +170,7 @@ def test_a_load_can_follow_a_late_one(ledger: FileLedger) -> None:
 def test_a_late_load_that_is_not_complete_does_not_count(ledger: FileLedger, tmp_path: Path) -> None:
     late = replace(COMMIT, load_id="1794709901.0", sequence=2)
     for record in (COMMIT, late):
-        ledger.store_state(STATE._replace(dlt_load_id=record.load_id), schema_hash=HASH)
+        ledger.store_state(replace(STATE, _dlt_load_id=record.load_id), schema_hash=HASH)
         ledger.commit(record)
     (tmp_path / "_dlt_loads/shop__1794709901.0.jsonl").unlink()
 
@@ -190,7 +190,7 @@ def test_loads_are_listed_in_the_order_of_completion(ids: list[int], again: list
 
 def test_a_late_load_is_ordered_between_loads_of_dlt(dlt_dataset: FileLedger, tmp_path: Path) -> None:
     late = replace(COMMIT, load_id="1794709901.0", schema_name="dltpipe", pipeline_name="dltpipe")
-    row = STATE._replace(pipeline_name="dltpipe", dlt_load_id=late.load_id, version=2)
+    row = replace(STATE, pipeline_name="dltpipe", _dlt_load_id=late.load_id, version=2)
     dlt_dataset.store_state(row, schema_hash=HASH)
     dlt_dataset.commit(late)
     ours = dlt_dataset.last_state("dltpipe")
@@ -202,7 +202,7 @@ def test_a_late_load_is_ordered_between_loads_of_dlt(dlt_dataset: FileLedger, tm
 
     assert ours == row
     assert theirs
-    assert theirs.dlt_load_id == "1794709966.5110981"
+    assert theirs.load_id == "1794709966.5110981"
 
 
 def test_complete_loads_are_listed_oldest_first_without_reading_rows(ledger: FileLedger) -> None:
@@ -287,26 +287,26 @@ def test_a_state_counts_only_with_its_load(ledger: FileLedger) -> None:
     ledger.store_state(STATE, schema_hash=HASH)
     before = ledger.last_state("shop")
     ledger.commit(COMMIT)
-    ledger.store_state(STATE._replace(version=2, dlt_load_id="1794709999.000000"), schema_hash=HASH)
+    ledger.store_state(replace(STATE, version=2, _dlt_load_id="1794709999.000000"), schema_hash=HASH)
 
     assert before is None
     assert ledger.last_state("shop") == STATE
 
 
 def test_the_newest_state_of_a_complete_load_is_the_last(ledger: FileLedger) -> None:
-    newer = STATE._replace(version=2, dlt_load_id="1794709999.000000")
+    newer = replace(STATE, version=2, _dlt_load_id="1794709999.000000")
     for state in (STATE, newer):
         ledger.store_state(state, schema_hash=HASH)
-        ledger.commit(replace(COMMIT, load_id=state.dlt_load_id or ""))
+        ledger.commit(replace(COMMIT, load_id=state.load_id or ""))
 
     assert ledger.last_state("shop") == newer
 
 
 def test_pipelines_with_a_common_prefix_have_separate_states(ledger: FileLedger) -> None:
-    longer = STATE._replace(pipeline_name="shop__eu", dlt_load_id="1794709999.000000")
+    longer = replace(STATE, pipeline_name="shop__eu", _dlt_load_id="1794709999.000000")
     for state in (STATE, longer):
         ledger.store_state(state, schema_hash=HASH)
-        ledger.commit(replace(COMMIT, load_id=state.dlt_load_id or ""))
+        ledger.commit(replace(COMMIT, load_id=state.load_id or ""))
 
     assert ledger.last_state("shop") == STATE
     assert ledger.last_state("shop__eu") == longer
@@ -346,7 +346,7 @@ def test_schema_and_state_of_dlt_are_read(dlt_dataset: FileLedger) -> None:
     assert schema is not None
     assert (schema.version, json.loads(schema.schema)["name"]) == (2, "dltpipe")
     assert state is not None
-    assert (state.dlt_load_id, state.state) == ("1794709965.5110981", "eNqrVkpUsjKsBQAIKgIJ")
+    assert (state.load_id, state.state) == ("1794709965.5110981", "eNqrVkpUsjKsBQAIKgIJ")
 
 
 def test_all_system_rows_of_dlt_are_listed_without_marker_files(dlt_dataset: FileLedger) -> None:

@@ -156,7 +156,7 @@ class Load:
             state="x",
             created_at=datetime(2026, 11, 15, tzinfo=UTC),
             version_hash=self.load_id,
-            dlt_load_id=self.load_id,
+            _dlt_load_id=self.load_id,
         )
 
 
@@ -225,8 +225,7 @@ class World:
         row = {"load_id": load.load_id, "schema_name": load.schema, "status": 0}
         row |= {"inserted_at": "2026-11-15T02:32:47+00:00", "schema_version_hash": HASHES[0]}
         state = {
-            **load.state._asdict(),
-            "_dlt_load_id": load.load_id,
+            **asdict(load.state),
             "created_at": "2026-11-15T02:32:47+00:00",
         }
         self.disk.files[f"{base}/{STATE_TABLE}/{pipeline}__{load.load_id}__{digest}.jsonl"] = json.dumps(

@@ -61,7 +61,7 @@ def store_load(
             state=encode_state(state),
             created_at=moment,
             version_hash=state["_version_hash"],
-            dlt_load_id=load_id,
+            _dlt_load_id=load_id,
         ),
         schema_hash=schema.version_hash,
     )

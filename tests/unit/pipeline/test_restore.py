@@ -77,7 +77,7 @@ def load(ledger: FileLedger, load_id: str, *, commit: bool = True) -> Schema:
             state=encode_state(state),
             created_at=MOMENT,
             version_hash=state["_version_hash"],
-            dlt_load_id=load_id,
+            _dlt_load_id=load_id,
         ),
         schema_hash=schema.version_hash,
     )

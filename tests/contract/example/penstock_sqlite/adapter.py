@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from contextlib import closing, contextmanager
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,7 @@ CREATE TABLE IF NOT EXISTS _jobs (job_id TEXT PRIMARY KEY, state TEXT, attempts 
 CREATE TABLE IF NOT EXISTS _dlt_loads (load_id TEXT PRIMARY KEY, schema_name TEXT, inserted_at TEXT);
 CREATE TABLE IF NOT EXISTS _dlt_version (version_hash TEXT PRIMARY KEY, schema_name TEXT, version INTEGER,
                                          engine_version INTEGER, inserted_at TEXT, schema TEXT);
-CREATE TABLE IF NOT EXISTS _dlt_pipeline_state (dlt_load_id TEXT PRIMARY KEY, version INTEGER,
+CREATE TABLE IF NOT EXISTS _dlt_pipeline_state (_dlt_load_id TEXT PRIMARY KEY, version INTEGER,
                                                 engine_version INTEGER, pipeline_name TEXT, state TEXT,
                                                 created_at TEXT, version_hash TEXT);
 """
@@ -159,7 +160,7 @@ class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
         with self.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO _dlt_pipeline_state VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (load_id, *(state[key] for key in StateInfo._fields[:-1])),
+                (load_id, *(state[column.name] for column in fields(StateInfo)[:-1])),
             )
             connection.execute(
                 "INSERT OR IGNORE INTO _dlt_loads VALUES (?, ?, ?)", (load_id, self.schema.name, _now())
@@ -172,13 +173,13 @@ class SqliteClient(JobClientBase, WithStagingDataset, WithStateSync):
         return stored and stored._replace(inserted_at=datetime.fromisoformat(str(stored.inserted_at)))
 
     def get_stored_state(self, pipeline_name: str) -> StateInfo | None:
-        columns = ", ".join(StateInfo._fields)
-        complete = "dlt_load_id IN (SELECT load_id FROM _dlt_loads)"
+        columns = ", ".join(column.name for column in fields(StateInfo))
+        complete = "_dlt_load_id IN (SELECT load_id FROM _dlt_loads)"
         row = self._newest(
             f"SELECT {columns} FROM _dlt_pipeline_state WHERE pipeline_name = ? AND {complete}", pipeline_name
         )
         stored = StateInfo(*row) if row else None
-        return stored and stored._replace(created_at=datetime.fromisoformat(str(stored.created_at)))
+        return stored and replace(stored, created_at=datetime.fromisoformat(str(stored.created_at)))
 
     def get_stage_dispositions(self) -> list[TWriteDisposition]:
         return ["replace", "merge"]
