@@ -1,7 +1,7 @@
 """Measures how much of the code that people have written for dlt finds its imports in penstock.
 
-`python -m dev.dlt_imports` replaces `dlt` by `penstock` in the recorded references and prints the share of files
-that resolve, for each corpus, then the missing names by the number of files that need them.
+`python -m dev.dlt_imports` replaces `dlt` by `penstock` in the recorded references and prints, by corpus, the
+share of files that resolve, then the missing names by the number of files that need them.
 `python -m dev.dlt_imports record VERIFIED_SOURCES DLT` records the references again from two checkouts.
 
 A reference is `dlt.a` (the module is imported), `dlt.a:b` (the name is imported from it), or `dlt@a.b` (the
