@@ -10,12 +10,19 @@ from penstock.package.folder import DataFolder
 from penstock.package.ids import create_load_id
 from penstock.package.info import LoadJobInfo, LoadPackageInfo
 from penstock.package.job_file import JobFile, JobPart, read_job
-from penstock.package.layout import TJobState, TLoadPackage, TLoadPackageState, TLoadPackageStatus
+from penstock.package.layout import (
+    TJobState,
+    TLoadPackage,
+    TLoadPackageState,
+    TLoadPackageStatus,
+    TVersionedState,
+)
 from penstock.package.manifest import Manifest, TableEntry
 from penstock.package.package import Package, package_context
 from penstock.package.package_storage import PackageStorage
-from penstock.package.packages import Packages, Retention, sealed_manifest
+from penstock.package.packages import Packages, Retention
 from penstock.package.projection.model import OutputColumn, Projection
+from penstock.package.slots import sealed_manifest
 from penstock.package.state import (
     clear_destination_state,
     commit_load_package_state,
@@ -43,6 +50,7 @@ __all__ = [
     "TLoadPackage",
     "TLoadPackageState",
     "TLoadPackageStatus",
+    "TVersionedState",
     "TableEntry",
     "clear_destination_state",
     "commit_load_package_state",

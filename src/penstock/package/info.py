@@ -5,22 +5,37 @@ They take a few small files and listings of job folders; no data file is read.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from penstock.errors import InvalidJobFileName, PackageDamaged
 from penstock.interfaces.humanize import human_seconds, human_size
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
-from penstock.package.layout import COMPLETED_FILE, JOB_STATES, NEW_JOBS, NORMALIZED_FILE, SCHEMA_FILE
+from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.layout import (
+    COMPLETED_FILE,
+    EXTRACTED_FILE,
+    JOB_STATES,
+    NEW_JOBS,
+    NORMALIZED_FILE,
+    SCHEMA_FILE,
+)
+from penstock.package.slots import sealed_manifest
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from penstock.interfaces.refresh import TRefreshMode
+    from penstock.package.extract_manifest import ExtractedTable
     from penstock.package.job_folders import ListedJob
     from penstock.package.layout import TJobState, TLoadPackageStatus
     from penstock.package.package import Package
+    from penstock.schema import NamingConvention
+
+_FILE_ID_DIGITS: Final = 10
 
 
 class LoadJobInfo(NamedTuple):
@@ -78,6 +93,12 @@ class LoadPackageInfo(NamedTuple):
     schema_update: Mapping[str, Any]
     completed_at: datetime | None
     jobs: Mapping[TJobState, Sequence[LoadJobInfo]]
+    refresh: TRefreshMode | None = None
+    """The refresh that the package applies."""
+    dropped_tables: Sequence[str] = ()
+    """Tables that its load drops or recreates; known once the package is sealed."""
+    truncated_tables: Sequence[str] = ()
+    """Tables whose rows its load deletes; known once the package is sealed."""
     sequence: int | None = None
 
     @property
@@ -90,6 +111,11 @@ class LoadPackageInfo(NamedTuple):
         """The version hash of the package's schema."""
         return self.schema.version_hash if self.schema is not None else None
 
+    @property
+    def schema_migrated(self) -> bool:
+        """Whether the package adds or changes tables."""
+        return bool(self.schema_update)
+
     def asdict(self) -> dict[str, Any]:
         """Return plain data that can itself be loaded as tables: jobs and changed tables are flat lists."""
         return {
@@ -99,6 +125,10 @@ class LoadPackageInfo(NamedTuple):
             "completed_at": self.completed_at,
             "schema_name": self.schema_name,
             "schema_hash": self.schema_hash,
+            "schema_migrated": self.schema_migrated,
+            "refresh": self.refresh,
+            "dropped_tables": list(self.dropped_tables),
+            "truncated_tables": list(self.truncated_tables),
             "sequence": self.sequence,
             "jobs": [
                 {"load_id": self.load_id, **job.asdict()} for jobs in self.jobs.values() for job in jobs
@@ -117,6 +147,13 @@ class LoadPackageInfo(NamedTuple):
         ]
         if self.completed_at is not None:
             lines.append(f"It was completed on {self.completed_at.isoformat(timespec='seconds')}")
+        if self.refresh is not None:
+            lines.append(f"It refreshes the dataset with {self.refresh!r}")
+        lines += [
+            f"{effect} tables: {', '.join(tables)}"
+            for effect, tables in (("Dropped", self.dropped_tables), ("Truncated", self.truncated_tables))
+            if tables
+        ]
         failed = self.jobs.get("failed_jobs", ())
         shown = [job for jobs in self.jobs.values() for job in jobs] if verbosity > 0 else failed
         lines += [f"  {job.asstr(verbosity=1)}" for job in shown]
@@ -137,8 +174,13 @@ class LoadPackageInfo(NamedTuple):
 
 
 def describe_package(package: Package) -> LoadPackageInfo:
-    """Return the description of a package, with the rows and bytes that normalize counted."""
+    """Return the description of a package, with the rows and bytes that were counted.
+
+    The jobs of an extracted package are its tables: normalize writes the job files.
+    """
     files = {entry.name: entry for entry in package.store.entries("")}
+    extracted = _extract_manifest(package) if EXTRACTED_FILE in files else None
+    schema = read_schema(package) if SCHEMA_FILE in files else _extracted_schema(extracted)
     listing, current_ids = package.jobs.list_jobs(), _current_job_ids(package)
     jobs = {
         state: job_infos(
@@ -147,15 +189,27 @@ def describe_package(package: Package) -> LoadPackageInfo:
         for state in JOB_STATES
     }
     completed = files.get(COMPLETED_FILE)
+    if extracted and schema and completed is None and NORMALIZED_FILE not in files:
+        created_at = _utc_datetime(files[EXTRACTED_FILE].modified)
+        jobs[NEW_JOBS] += _extracted_jobs(package, extracted, schema.naming, created_at)
     mark = package.load_mark()
+    refresh = None if extracted is None or extracted.refresh is None else extracted.refresh.mode
+    dropped: tuple[str, ...] = ()
+    truncated: tuple[str, ...] = ()
+    if mark is not None and refresh is not None:
+        manifest = sealed_manifest(package, mark)
+        dropped, truncated = tuple(manifest.dropped), manifest.truncated
     return LoadPackageInfo(
         load_id=package.load_id,
         package_path=package.path,
         state=package.status,
-        schema=read_schema(package) if SCHEMA_FILE in files else None,
+        schema=schema,
         schema_update=package.applied_schema_updates() or package.schema_updates() or {},
         completed_at=_utc_datetime(completed.modified) if completed else None,
         jobs=jobs,
+        refresh=refresh,
+        dropped_tables=dropped,
+        truncated_tables=truncated,
         sequence=mark.sequence if mark else None,
     )
 
@@ -168,6 +222,51 @@ def read_schema(package: Package) -> Schema:
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         reason = f"{error!r:.200} while a schema was read"
         raise PackageDamaged(path=package.store.path(SCHEMA_FILE), reason=reason) from error
+
+
+def schema_name_of(package: Package) -> str:
+    """Return the name of the package's schema, also before normalize writes the schema."""
+    extracted = _extract_manifest(package)
+    return extracted.schema_name if extracted is not None else str(package.schema()["name"])
+
+
+def _extract_manifest(package: Package) -> ExtractManifest | None:
+    """Return what extract wrote; None for a package that was not made by a run."""
+    document = package.read_extracted()
+    path = package.store.path(EXTRACTED_FILE)
+    return ExtractManifest.from_dict(document, path=path) if "schema_name" in document else None
+
+
+def _extracted_schema(extracted: ExtractManifest | None) -> Schema | None:
+    """Return the schema of the source, or else an empty one with the name that the package has."""
+    if extracted is None:
+        return None
+    return Schema(extracted.schema_name) if extracted.schema is None else Schema.from_dict(extracted.schema)
+
+
+def _extracted_jobs(
+    package: Package, extracted: ExtractManifest, naming: NamingConvention, created_at: datetime
+) -> list[LoadJobInfo]:
+    """Return a new job for each extracted table; its file is the folder with the rows."""
+    elapsed = max(0.0, time.time() - created_at.timestamp())
+    return [
+        LoadJobInfo(
+            state="new_jobs",
+            file_path=package.store.path(table.folder),
+            file_size=table.bytes,
+            created_at=created_at,
+            elapsed=elapsed,
+            job_file_info=_extracted_job_name(table, naming.normalize_tables_path(table.table)),
+            rows=table.rows,
+        )
+        for table in extracted.tables
+    ]
+
+
+def _extracted_job_name(table: ExtractedTable, table_name: str) -> ParsedLoadJobFileName:
+    """Return a name that is the same at every call; a table may have several folders."""
+    file_id = hashlib.sha256(table.folder.encode()).hexdigest()[:_FILE_ID_DIGITS]
+    return ParsedLoadJobFileName(table_name, file_id, 0, "parquet")
 
 
 def job_infos(package: Package, jobs: Iterable[ListedJob]) -> list[LoadJobInfo]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from fsspec.core import split_protocol
 
 from penstock.errors import InvalidJobFileName, UsageError
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.package import layout
-from penstock.package.info import describe_package, job_infos, read_schema
+from penstock.package.info import describe_package, job_infos, read_schema, schema_name_of
 from penstock.package.layout import FINISHED_STATUSES, TLoadPackageStatus, check_load_id, is_load_id
 from penstock.package.package import Package
 from penstock.package.storage import FileStorage
@@ -29,7 +29,7 @@ class PackageStorage:
     """Manages the load packages below `storage`.
 
     A package never moves: its status is a marker in it. `initial_state` is the status of the packages that
-    `create_package` creates and `list_packages` lists.
+    `create_package` creates.
 
     >>> storage = PackageStorage(FileStorage("memory://packages"), "new")
     >>> storage.create_package("1794700870.5")
@@ -57,16 +57,22 @@ class PackageStorage:
         return Package(self.storage.subfolder(check_load_id(load_id)), load_id)
 
     def list_packages(self) -> Sequence[str]:
-        """List the load ids of the packages with this storage's status, earliest first.
+        """List the load ids of all packages, earliest first.
 
         Ids are sorted as text, which for generated ids is by time.
         """
         finished, others = self._split_by_finished()
-        if self.initial_state in FINISHED_STATUSES:
-            return sorted([*finished, *self._completed_among(others)])
-        names = [name for name in others if self.package(name).status == self.initial_state]
         # On a disk an interrupted delete may leave an empty folder.
-        return [name for name in names if self.initial_state != "new" or self.package(name).exists()]
+        return sorted([*finished, *(name for name in others if self.package(name).exists())])
+
+    def list_packages_with_status(self, status: TLoadPackageStatus) -> Sequence[str]:
+        """List the load ids of the packages with a status, earliest first; all finished ones for `loaded`."""
+        finished, others = self._split_by_finished()
+        if status in FINISHED_STATUSES:
+            return sorted([*finished, *self._completed_among(others)])
+        names = [name for name in others if self.package(name).status == status]
+        # On a disk an interrupted delete may leave an empty folder.
+        return [name for name in names if status != "new" or self.package(name).exists()]
 
     def list_pending_packages(self) -> Sequence[str]:
         """List the load ids of packages that are extracted or normalized and not finished, earliest first."""
@@ -213,7 +219,7 @@ class PackageStorage:
 
     def schema_name(self, load_id: str) -> str:
         """Return the name of the package's schema."""
-        return cast("str", self.package(load_id).require_exists().schema()["name"])
+        return schema_name_of(self.package(load_id).require_exists())
 
     def load_schema(self, load_id: str) -> Schema:
         """Return the package's schema."""

@@ -27,7 +27,6 @@ from penstock.package.storage import FileStorage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from penstock.interfaces import LoadMark
     from penstock.package.lease import LeaseTimes
     from penstock.package.manifest import Manifest
     from penstock.package.package import Package
@@ -90,13 +89,15 @@ class Packages:
 
     def with_status(self, status: TLoadPackageStatus) -> list[Package]:
         """Return the packages with this status, oldest first, without those that were marked too late."""
-        packages = [self.package(load_id) for load_id in self._storage(status).list_packages()]
+        packages = [
+            self.package(load_id) for load_id in self.loaded_packages.list_packages_with_status(status)
+        ]
         return self._split_by_fence(packages)[0] if status in {"extracted", "normalized"} else packages
 
     def known_ids(self) -> frozenset[str]:
         """Return the load ids of all packages that are pending or finished."""
         pending = [*self.with_status("extracted"), *self.with_status("normalized")]
-        return frozenset((*(package.load_id for package in pending), *self.loaded_packages.list_packages()))
+        return frozenset((*(package.load_id for package in pending), *self._finished_ids()))
 
     @contextmanager
     def lease(
@@ -214,7 +215,7 @@ class Packages:
         retained = retention or Retention()
         for load_id in self.loaded_packages.list_unrecorded_packages():
             self.finish(load_id, self.package(load_id).final_status() or "loaded", retained)
-        finished = self.loaded_packages.list_packages()
+        finished = self._finished_ids()
         excess = 0 if retained.packages is None else max(0, len(finished) - retained.packages)
         last = self.last_sealed() if excess else None
         for load_id in finished[:excess]:
@@ -308,18 +309,11 @@ class Packages:
             )
         )
 
+    def _finished_ids(self) -> Sequence[str]:
+        return self.loaded_packages.list_packages_with_status("loaded")
+
     def _storage(self, status: TLoadPackageStatus) -> PackageStorage:
         return PackageStorage(self.store.subfolder(PACKAGES_FOLDER), status)
-
-
-def sealed_manifest(package: Package, mark: LoadMark) -> Manifest:
-    """Read the manifest of a package from its slot, which nothing in the package folder can change."""
-    root = package.store.with_root(package.store.root.removesuffix(f"/{PACKAGES_FOLDER}/{package.load_id}"))
-    manifest = Slots(root).read(mark.sequence)
-    if manifest is None or manifest.mark != mark:
-        path = package.store.path(SEALED_FILE)
-        raise PackageDamaged(path=path, reason=f"slot {mark.sequence} has another load")
-    return manifest
 
 
 def transfer_package(package: Package, target: Package, *, lease: Lease, is_transferred: bool) -> Package:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.errors import PackageDamaged, UnsupportedVersion
 from penstock.package.control_file import encode_control, read_control
-from penstock.package.layout import OUTCOMES_FOLDER, SLOTS_FOLDER
+from penstock.package.layout import OUTCOMES_FOLDER, PACKAGES_FOLDER, SEALED_FILE, SLOTS_FOLDER
 from penstock.package.manifest import Manifest
 from penstock.package.strict_record import read_record
 
 if TYPE_CHECKING:
+    from penstock.interfaces import LoadMark
+    from penstock.package.package import Package
     from penstock.package.storage import FileStorage
 
 _HINT_FILE = "last.json"
@@ -114,6 +116,16 @@ class Slots:
     def _last_listed(self) -> int:
         matches = (_SLOT_NAME.fullmatch(name) for name in self._storage.names(SLOTS_FOLDER))
         return max((int(match[1]) for match in matches if match), default=0)
+
+
+def sealed_manifest(package: Package, mark: LoadMark) -> Manifest:
+    """Read the manifest of a package from its slot, which nothing in the package folder can change."""
+    root = package.store.with_root(package.store.root.removesuffix(f"/{PACKAGES_FOLDER}/{package.load_id}"))
+    manifest = Slots(root).read(mark.sequence)
+    if manifest is None or manifest.mark != mark:
+        path = package.store.path(SEALED_FILE)
+        raise PackageDamaged(path=path, reason=f"slot {mark.sequence} has another load")
+    return manifest
 
 
 def _slot_path(sequence: int) -> str:

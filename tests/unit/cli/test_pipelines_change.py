@@ -79,7 +79,7 @@ def test_without_a_terminal_and_yes_nothing_is_dropped(pending: list[str]) -> No
 
     lines = done.stderr.splitlines()[1:]
     assert (done.exit_code, done.stdout) == (2, "")
-    assert lines[:2] == [f"Package {item} (extracted) is deleted." for item in pending]
+    assert lines[:2] == [f"Package {item} (extracted, schema shop, 7 B) is deleted." for item in pending]
     assert lines[2] == "The next run extracts the dropped data again and starts work items from scratch."
     assert lines[3] == "penstock: a confirmation is needed, and there is no terminal: pass --yes"
     assert penstock.pipeline("shop").list_extracted_load_packages() == pending

@@ -50,7 +50,7 @@ def test_packages_of_a_pipeline_are_shown_like_those_of_a_folder(tmp_path: Path,
         == listed.keys()
         == {
             *("load_id", "package_path", "state", "completed_at", "schema_name", "schema_hash", "sequence"),
-            *("jobs", "tables"),
+            *("schema_migrated", "refresh", "dropped_tables", "truncated_tables", "jobs", "tables"),
         }
     )
     assert [job["state"] for job in package["jobs"]] == ["new_jobs", "completed_jobs"]

@@ -37,7 +37,7 @@ def facts(packages: Packages) -> Facts:
     """Return the observable state of packages, as single facts."""
     world = observed(packages)
     found: Facts = {"slots": world.slots, "lease": current_epoch(packages.store)}
-    elsewhere = there(packages).extracted_packages.list_packages()
+    elsewhere = there(packages).extracted_packages.list_packages_with_status("extracted")
     # Carried or not, the rows are in one of the two storages.
     found["carried"] = bool(elsewhere) or any(one.rank > 0 for one in world.packages.values())
     found |= {f"outcome {sequence}": decision for sequence, decision in world.outcomes.items()}

@@ -116,7 +116,7 @@ def observed(packages: Packages) -> World:
     assert len(set(world.slots)) == len(world.slots), "a package is in two slots"
     assert packages.slots.read(last + 1) is None
     for status in (*PENDING, FINISHED[0]):
-        for load_id in storage_of(packages, status).list_packages():
+        for load_id in packages.loaded_packages.list_packages_with_status(status):
             assert load_id not in world.packages, f"{load_id} has two statuses"
             world.packages[load_id] = _one(packages, load_id)
     return world

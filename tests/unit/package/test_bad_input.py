@@ -252,7 +252,7 @@ def test_reading_or_moving_jobs_never_creates_a_package(
             call()
 
     assert not storage.package("18.0").exists()
-    assert PackageStorage(storage.storage, "new").list_packages() == []
+    assert storage.list_packages() == ["17.5"]
 
 
 @pytest.mark.parametrize("status", ["new", "extracted", "normalized", "done", "", None])
@@ -392,8 +392,8 @@ def test_foreign_entries_among_packages_are_ignored(storage: PackageStorage, tmp
         (tmp_path / "packages" / name).mkdir()
 
     assert storage.list_packages() == ["17.5"]
-    assert PackageStorage(storage.storage, "new").list_packages() == []
-    assert PackageStorage(storage.storage, "loaded").list_packages() == []
+    assert storage.list_packages_with_status("new") == []
+    assert storage.list_packages_with_status("loaded") == []
 
 
 def test_deleting_a_package_does_not_follow_links(storage: PackageStorage, tmp_path: Path) -> None:

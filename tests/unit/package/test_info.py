@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ import pytest
 from tests.unit.package.package_model import manifest_of
 
 from penstock.interfaces.humanize import human_seconds, human_size
-from penstock.package import LoadPackageInfo, Packages
+from penstock.interfaces.refresh import Refresh
+from penstock.package import LoadPackageInfo, Packages, PackageStorage
+from penstock.package.extract_manifest import ExtractedTable, ExtractManifest
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -138,6 +141,75 @@ def test_jobs_of_a_lost_attempt_are_not_counted(tmp_path: Path) -> None:
         "items.5c1c2f0d11.reference",
         "items.noted.sql",
     ]
+
+
+def extracted_table(table: str, folder: str, rows: int) -> ExtractedTable:
+    return ExtractedTable(
+        table=table,
+        resource=table,
+        write_disposition="append",
+        folder=folder,
+        rows=rows,
+        bytes=10 * rows,
+        files=1,
+    )
+
+
+def test_the_jobs_of_an_extracted_package_are_its_tables(tmp_path: Path) -> None:
+    packages = Packages.at(str(tmp_path))
+    package = packages.package(LOAD_ID)
+    package.create()
+    tables = (
+        extracted_table("Items", "data/rows/0", 3),
+        extracted_table("Items", "data/rows/1", 4),
+    )
+    package.mark_extracted(ExtractManifest(schema_name="shop", tables=tables).to_dict())
+
+    info = packages.extracted_packages.get_load_package_info(LOAD_ID)
+    again = packages.extracted_packages.get_load_package_info(LOAD_ID)
+
+    first, second = info.jobs["new_jobs"]
+    assert (info.state, info.schema_name, info.schema_migrated) == ("extracted", "shop", False)
+    assert packages.extracted_packages.schema_name(LOAD_ID) == "shop"
+    assert (first.state, first.rows, first.file_size) == ("new_jobs", 3, 30)
+    assert first.file_path == f"{package.path}/data/rows/0"
+    assert first.job_file_info.table_name == second.job_file_info.table_name == "items"
+    assert first.job_file_info.job_id() != second.job_file_info.job_id()
+    assert [job.job_file_info for job in again.jobs["new_jobs"]] == [
+        first.job_file_info,
+        second.job_file_info,
+    ]
+    assert PackageStorage.is_package_partially_loaded(info) is False
+
+
+def test_the_extracted_tables_are_no_jobs_of_a_normalized_package(tmp_path: Path) -> None:
+    packages = Packages.at(str(tmp_path))
+    package = packages.package(LOAD_ID)
+    tables = (extracted_table("items", "data/rows/0", 3),)
+    package.mark_extracted(ExtractManifest(schema_name="shop", tables=tables).to_dict())
+    package.jobs.add(DONE, b"{}")
+    package.mark_normalized({})
+
+    info = packages.normalized_packages.get_load_package_info(LOAD_ID)
+
+    assert [job.job_file_info.file_name() for job in info.jobs["new_jobs"]] == [DONE]
+
+
+def test_a_sealed_refresh_names_the_tables_that_it_drops(tmp_path: Path) -> None:
+    packages = Packages.at(str(tmp_path))
+    package = packages.package(LOAD_ID)
+    refresh = Refresh(mode="drop_resources", resources=("items",))
+    package.mark_extracted(ExtractManifest(schema_name="shop", refresh=refresh).to_dict())
+    package.mark_normalized({})
+    before = packages.normalized_packages.get_load_package_info(LOAD_ID)
+
+    assert packages.seal(replace(manifest_of(LOAD_ID, 1), dropped={"items": {}}, truncated=("tags",)))
+    info = packages.normalized_packages.get_load_package_info(LOAD_ID)
+
+    assert (before.refresh, before.dropped_tables) == ("drop_resources", ())
+    assert (info.dropped_tables, info.truncated_tables) == (("items",), ("tags",))
+    assert info.asdict()["dropped_tables"] == ["items"]
+    assert "Dropped tables: items\nTruncated tables: tags" in str(info)
 
 
 def test_a_package_without_schema_and_jobs_can_be_shown(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_all_packages_are_kept_without_a_limit(packages: Packages) -> None:
 
     packages.apply_retention(Retention(packages=None))
 
-    assert packages.loaded_packages.list_packages() == [ONE]
+    assert packages.loaded_packages.list_packages_with_status("loaded") == [ONE]
 
 
 def test_a_slot_with_the_content_of_another_is_damage(packages: Packages) -> None:

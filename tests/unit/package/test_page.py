@@ -11,7 +11,7 @@ import inspect
 import re
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints, is_typeddict
+from typing import Any, NamedTuple, get_args, get_type_hints, is_typeddict
 
 import pytest
 from tests.rule_assertions import assert_no_offenders
@@ -38,7 +38,7 @@ from penstock.package import (
     load_package,
     package_context,
 )
-from penstock.package.layout import TVersionedState
+from penstock.package.layout import TLoadPackageStatus, TVersionedState
 from penstock.schema import Schema
 
 NONE: Any = inspect.Parameter.empty
@@ -118,7 +118,7 @@ SENTENCES: dict[str, Sentence] = {
     "init.initial_state": Sentence(
         "the state that its packages begin with", "test_new_packages_have_the_status_of_their_storage"
     ),
-    "list_packages.all": Sentence("lists all load ids", "test_packages_are_listed_as_text_earliest_first"),
+    "list_packages.all": Sentence("lists all load ids", "test_packages_of_every_status_are_listed"),
     "list_packages.earliest_first": Sentence(
         "earliest first", "test_packages_are_listed_as_text_earliest_first"
     ),
@@ -343,6 +343,16 @@ def test_new_packages_have_the_status_of_their_storage(tmp_path: Path, status: A
 
     assert storage.list_packages() == ["17.5"]
     assert storage.get_load_package_info("17.5").state == status
+
+
+def test_packages_of_every_status_are_listed(tmp_path: Path) -> None:
+    storages = [PackageStorage(FileStorage(str(tmp_path)), status) for status in get_args(TLoadPackageStatus)]
+    for number, storage in enumerate(storages):
+        storage.create_package(f"{number}.5")
+    storages[3].record_finished("3.5")
+
+    assert storages[0].list_packages() == ["0.5", "1.5", "2.5", "3.5", "4.5"]
+    assert storages[0].list_packages_with_status("normalized") == ["2.5"]
 
 
 def test_packages_are_listed_as_text_earliest_first(tmp_path: Path) -> None:
