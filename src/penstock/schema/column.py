@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from penstock.schema.frozen_map import FrozenMap, freeze, thaw
+from penstock.schema.record import DocumentRecord
 from penstock.schema.types import DataType, parse_data_type
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ class TColumnSchema(TypedDict, total=False):
     variant: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column of a table.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Column(DocumentRecord):
+    """A column of a table, and a read-only mapping: `column["data_type"]`, `column.get("nullable")`.
 
     `data_type` is None until a value decides it: such a column is stored but not created. `nullable` None
     means nullable. `hints` has all other keys of the document: those of `COLUMN_HINTS`, `description`, `x-…`,
@@ -85,11 +86,14 @@ class Column:
             fields["data_type"] = parse_data_type(fields["data_type"])
         return cls(**fields, hints=FrozenMap({k: freeze(v) for k, v in document.items() if k not in fields}))
 
+    def document(self) -> dict[str, Any]:
+        """Return the fields that are not None, and the hints."""
+        return {key: value for key in _FIELDS if (value := getattr(self, key)) is not None} | dict(self.hints)
+
     def to_dict(self) -> TColumnSchema:
         """Return the document, without fields that are None; the caller may change it."""
-        values = ((key, getattr(self, key)) for key in _FIELDS)
-        document = {key: value for key, value in values if value is not None} | thaw(self.hints)
-        return cast("TColumnSchema", document)
+        document = self.document()
+        return cast("TColumnSchema", document | thaw(self.hints) if self.hints else document)
 
     @property
     def is_complete(self) -> bool:

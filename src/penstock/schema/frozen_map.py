@@ -3,12 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
+
+from penstock.errors import UsageError
 
 V = TypeVar("V")
 
 
-class FrozenMap(Mapping[str, V], Generic[V]):
+class ReadOnlyMapping(Mapping[str, V], Generic[V]):
+    """A mapping that refuses every change with an error that names the way to make it.
+
+    >>> from penstock.schema import Schema
+    >>> try:
+    ...     Schema("shop").tables["_dlt_loads"]["columns"]["status"]["nullable"] = True
+    ... except UsageError as error:
+    ...     error.message
+    "'nullable' cannot be set: schemas, tables, columns and hints are read-only"
+    """
+
+    __slots__ = ()
+
+    def __setitem__(self, key: str, value: Any) -> NoReturn:
+        raise _read_only(f"{key!r} cannot be set")
+
+    def __delitem__(self, key: str) -> NoReturn:
+        raise _read_only(f"{key!r} cannot be deleted")
+
+    def update(self, *items: Any, **named: Any) -> NoReturn:
+        """Raise `UsageError`."""
+        raise _read_only("items cannot be updated")
+
+    def setdefault(self, key: str, default: Any = None) -> NoReturn:
+        """Raise `UsageError`."""
+        raise _read_only(f"{key!r} cannot be set")
+
+    def pop(self, key: str, *default: Any) -> NoReturn:
+        """Raise `UsageError`."""
+        raise _read_only(f"{key!r} cannot be removed")
+
+
+def _read_only(reason: str) -> UsageError:
+    return UsageError(
+        f"{reason}: schemas, tables, columns and hints are read-only",
+        hint="change a table with schema.update_table({...}) or resource.apply_hints(...), settings with the "
+        "schema's methods; a table's or column's to_dict() is a copy that you may change",
+    )
+
+
+class FrozenMap(ReadOnlyMapping[V], Generic[V]):
     """An immutable mapping that keeps its order.
 
     It equals any mapping with the same items, in any order. Unlike `types.MappingProxyType` it can be hashed,

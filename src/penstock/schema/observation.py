@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 from uuid import UUID
 
 from penstock.schema.convert import (
@@ -31,6 +31,7 @@ Detection = Literal[
 ]
 _NUMBER_TYPES: Final = frozenset((bool, int, float))
 NO_TYPES: Final = frozenset[DataType]()
+DETECTIONS: Final[tuple[Detection, ...]] = get_args(Detection)
 NO_DETECTIONS: Final = frozenset[Detection]()
 
 _DECIMAL_LIMIT: Final = 10**MAX_DECIMAL_PRECISION

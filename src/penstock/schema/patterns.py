@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.schema.types import DataType
 
 REGEX_PREFIX: Final = "re:"
-_NOT_NULL: Final = "not_null"
+NOT_NULL: Final = "not_null"
 
 
 @lru_cache(maxsize=4096)
@@ -53,8 +53,8 @@ class NamePatterns:
     def infer_column(self, column: str, kind: DataType) -> Column:
         """Return a new column of a type, with the default hints for its name."""
         matching = [hint for hint, patterns in self.hints if any(p.search(column) for p in patterns)]
-        hints = {hint: True for hint in matching if hint != _NOT_NULL}
-        return Column(name=column, data_type=kind, nullable=_NOT_NULL not in matching, hints=hints)
+        hints = {hint: True for hint in matching if hint != NOT_NULL}
+        return Column(name=column, data_type=kind, nullable=NOT_NULL not in matching, hints=hints)
 
 
 class ColumnFilters:

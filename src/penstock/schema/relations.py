@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.schema.defaults import LOAD_ID_COLUMN, LOADS_TABLE, SYSTEM_PREFIX, VERSION_TABLE
 from penstock.schema.system_columns import root_table
@@ -27,6 +27,17 @@ class TableRelation:
     to_columns: tuple[str, ...]
     label: str = ""
     cardinality: str = DEFAULT_CARDINALITY
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reference as a document, with its table."""
+        label = {"label": self.label} if self.label else {}
+        return label | {
+            "cardinality": self.cardinality,
+            "table": self.table,
+            "columns": list(self.columns),
+            "referenced_table": self.to_table,
+            "referenced_columns": list(self.to_columns),
+        }
 
 
 def relations(stored: StoredSchema, *, include_dlt_tables: bool = True) -> tuple[TableRelation, ...]:

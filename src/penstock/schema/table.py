@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, cast
 from penstock.errors import TablePropertiesConflictException
 from penstock.schema.column import COMPOUND_HINTS, Column, TColumnSchema
 from penstock.schema.frozen_map import FrozenMap, freeze, thaw
+from penstock.schema.record import DocumentRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from penstock.schema.naming import NamingConvention
 
 TWriteDisposition = Literal["skip", "append", "replace", "merge"]
 
@@ -43,9 +46,9 @@ TSchemaTables = dict[str, TTableSchema]
 """Tables by name; also a schema update: new tables, and known tables with only their new columns."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table of a schema.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table(DocumentRecord):
+    """A table of a schema, and a read-only mapping: `table["columns"]["id"]["data_type"]`.
 
     A root table has a `resource`, a nested one a `parent`. `columns` are in the order in which they were
     created, which `==` ignores. `extras` has all other keys of the document.
@@ -74,11 +77,15 @@ class Table:
         extras = {key: value for key, value in document.items() if key not in fields and key != "columns"}
         return cls(**fields, columns=columns, extras=extras)
 
+    def document(self) -> dict[str, Any]:
+        """Return the fields that are not None, the columns, and all other keys."""
+        fields = {key: value for key in _FIELDS if (value := getattr(self, key)) is not None}
+        return {**fields, "columns": self.columns, **self.extras}
+
     def to_dict(self) -> TTableSchema:
         """Return the document, which the caller may change."""
-        values = {key: value for key in _FIELDS if (value := getattr(self, key)) is not None}
         columns = {name: column.to_dict() for name, column in self.columns.items()}
-        return cast("TTableSchema", {**values, "columns": columns, **thaw(self.extras)})
+        return cast("TTableSchema", {**self.document(), "columns": columns, **thaw(self.extras)})
 
     @property
     def is_nested(self) -> bool:
@@ -101,6 +108,14 @@ class Table:
     def with_name(self, name: str) -> Table:
         """Return a copy with another name."""
         return replace(self, name=name)
+
+    def normalized(self, naming: NamingConvention) -> Table:
+        """Return a copy whose name, parent and columns are normalized."""
+        parent = None if self.parent is None else naming.normalize_tables_path(self.parent)
+        columns = [column.with_name(naming.normalize_path(name)) for name, column in self.columns.items()]
+        columns_by_name = {column.name: column for column in columns}
+        name = naming.normalize_tables_path(self.name)
+        return replace(self, name=name, parent=parent, columns=columns_by_name)
 
     def with_columns(self, columns: Iterable[Column]) -> Table:
         """Return a copy with columns replaced in their position, or added at the end."""

@@ -152,7 +152,7 @@ class Source(DeclarationBase):
                 continue
             hints = resource.hints.for_item(item)
             for table in declared_tables(hints, resource=resource.name, naming=schema.naming):
-                schema.update_table(table)
+                schema.update_table(table, normalize_identifiers=False)
         return schema
 
     def flow(self) -> Flow:

@@ -58,7 +58,7 @@ def test_hints_are_immutable_copies() -> None:
     columns["id"]["data_type"] = "bigint"
 
     assert hints.columns["id"]["data_type"] == "text"
-    with pytest.raises(TypeError):
+    with pytest.raises(UsageError, match="read-only"):
         hints.columns["id"]["data_type"] = "bool"
 
 

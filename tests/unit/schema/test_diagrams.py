@@ -73,7 +73,8 @@ def test_special_characters_are_escaped_in_diagrams() -> None:
     schema = Schema("odd")
     hints = {"description": 'say "hi"\nor \\ not', "unique": True}
     schema.update_table(
-        Table(name='a"b <c>', columns={"x y": Column(name="x y", data_type="text", hints=hints)})
+        Table(name='a"b <c>', columns={"x y": Column(name="x y", data_type="text", hints=hints)}),
+        normalize_identifiers=False,
     )
 
     assert "        text x_y UK \"say 'hi' or \\ not\"" in schema.to_mermaid()
