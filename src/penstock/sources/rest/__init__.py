@@ -13,9 +13,13 @@ with required_extra("rest", module="requests", needed_for="the REST source"):
         AuthConfigBase,
         BearerTokenAuth,
         HttpBasicAuth,
+        OAuth2AuthBase,
         OAuth2ClientCredentials,
+        OAuthJWTAuth,
     )
 from penstock.sources.rest.client import PageData, RESTClient, paginate
+from penstock.sources.rest.detector import PaginatorFactory
+from penstock.sources.rest.http_client import HttpClient, RequestSettings
 from penstock.sources.rest.paginators import (
     BaseNextUrlPaginator,
     BasePaginator,
@@ -24,12 +28,13 @@ from penstock.sources.rest.paginators import (
     HeaderLinkPaginator,
     JSONLinkPaginator,
     JSONResponseCursorPaginator,
+    JSONResponsePaginator,
     OffsetPaginator,
     PageNumberPaginator,
     RangePaginator,
     SinglePagePaginator,
 )
-from penstock.sources.rest.retry import RetrySession
+from penstock.sources.rest.retry import HttpSession, RetrySession
 from penstock.sources.rest.status import IgnoreResponseException
 
 __all__ = [
@@ -42,15 +47,22 @@ __all__ = [
     "HeaderCursorPaginator",
     "HeaderLinkPaginator",
     "HttpBasicAuth",
+    "HttpClient",
+    "HttpSession",
     "IgnoreResponseException",
     "JSONLinkPaginator",
     "JSONResponseCursorPaginator",
+    "JSONResponsePaginator",
+    "OAuth2AuthBase",
     "OAuth2ClientCredentials",
+    "OAuthJWTAuth",
     "OffsetPaginator",
     "PageData",
     "PageNumberPaginator",
+    "PaginatorFactory",
     "RESTClient",
     "RangePaginator",
+    "RequestSettings",
     "RetrySession",
     "SinglePagePaginator",
     "paginate",

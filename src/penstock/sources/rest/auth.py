@@ -1,15 +1,23 @@
-"""Authentication that settings can configure: bearer token, API key, basic and OAuth2 client credentials."""
+"""Authentication that settings can configure: bearer token, API key, basic and two flows of OAuth2."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import PrivateAttr
 from requests import Session  # noqa: TC002 - the spec needs it at run time
 from requests.auth import AuthBase
 
-from penstock.config import CredentialsConfiguration, NotResolved, TSecretStrValue, remember_secret
+from penstock.config import (
+    CredentialsConfiguration,
+    NotResolved,
+    SecretText,
+    TSecretStrValue,
+    remember_secret,
+)
+from penstock.sources.rest.jwt_assertion import AssertionRequest, PrivateKey
 from penstock.sources.rest.signers import (
     CookieSigner,
     CredentialsRequest,
@@ -23,7 +31,7 @@ from penstock.sources.rest.signers import (
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
-ApiKeyLocation = Literal["header", "cookie", "query", "param"]
+TApiKeyLocation = Literal["header", "cookie", "query", "param"]
 _PAIR_LENGTH = 2
 
 
@@ -53,7 +61,7 @@ class BearerTokenAuth(AuthConfigBase):
     token: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
 
     def __init__(self, token: str | None = None, **fields: Any) -> None:
-        """Create from a token."""
+        """Create from a token; a subclass may have more fields."""
         super().__init__(**_without_none(token=token, **fields))
 
     def parse_native_representation(self, native_value: Any) -> None:
@@ -78,10 +86,10 @@ class APIKeyAuth(AuthConfigBase):
 
     name: str = "Authorization"
     api_key: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
-    location: ApiKeyLocation = "header"
+    location: TApiKeyLocation = "header"
 
     def __init__(
-        self, name: str | None = None, api_key: str | None = None, location: str | None = None
+        self, name: str = "Authorization", api_key: str | None = None, location: str = "header"
     ) -> None:
         super().__init__(**_without_none(name=name, api_key=api_key, location=location))
 
@@ -142,7 +150,33 @@ class HttpBasicAuth(AuthConfigBase):
         return self.signer()(request)
 
 
-class OAuth2ClientCredentials(AuthConfigBase):
+class OAuth2AuthBase(AuthConfigBase):
+    """The base of OAuth2 flows; itself it adds the header for an access token.
+
+    >>> OAuth2AuthBase("hunter2")
+    OAuth2AuthBase(access_token=***)
+    """
+
+    access_token: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
+
+    def __init__(self, access_token: str | None = None, **fields: Any) -> None:
+        """Create from a token; a subclass may have more fields."""
+        super().__init__(**_without_none(access_token=access_token, **fields))
+
+    def parse_native_representation(self, native_value: Any) -> None:
+        """Take a text as the token."""
+        self.access_token = _require_text(native_value, "a token")
+
+    def signer(self) -> AuthBase:
+        """Return the signer for the header."""
+        return HeaderSigner("Authorization", f"Bearer {self.access_token}")
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Sign a request."""
+        return self.signer()(request)
+
+
+class OAuth2ClientCredentials(OAuth2AuthBase):
     """Adds a bearer token of the OAuth2 client credentials flow, and renews it when it has expired.
 
     For servers with another protocol, override `build_access_token_request`, `parse_access_token` or
@@ -153,7 +187,7 @@ class OAuth2ClientCredentials(AuthConfigBase):
     [***]
     """
 
-    access_token: Annotated[TSecretStrValue | None, NotResolved()] = None
+    access_token: Annotated[TSecretStrValue | None, NotResolved()] = None  # type: ignore[assignment]
     access_token_url: str = None  # type: ignore[assignment]  # set by settings
     client_id: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
     client_secret: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
@@ -162,13 +196,38 @@ class OAuth2ClientCredentials(AuthConfigBase):
     session: Annotated[Session | None, NotResolved()] = None
     _signer: TokenSigner | None = PrivateAttr(default=None)
 
-    def __init__(self, access_token: str | None = None, **fields: Any) -> None:
+    def __init__(
+        self,
+        access_token: str | None = None,
+        access_token_url: str | None = None,
+        client_id: str | None = None,
+        client_secret: str | None = None,
+        access_token_request_data: Mapping[str, Any] | None = None,
+        default_token_expiration: int = 3600,
+        session: Session | None = None,
+        **fields: Any,
+    ) -> None:
         """Create from the fields; a passed token may have expired, so a new one is requested anyway."""
-        super().__init__(**_without_none(access_token=access_token, **fields))
+        super().__init__(
+            **_without_none(
+                access_token=access_token,
+                access_token_url=access_token_url,
+                client_id=client_id,
+                client_secret=client_secret,
+                access_token_request_data=access_token_request_data,
+                default_token_expiration=default_token_expiration,
+                session=session,
+                **fields,
+            )
+        )
 
-    def parse_native_representation(self, native_value: Any) -> None:
-        """Take a text as a token."""
-        self.access_token = _require_text(native_value, "a token")
+    def is_token_expired(self) -> bool:
+        """Return whether a new token is needed."""
+        return self.signing().token is None or self.signing().is_expired()
+
+    def obtain_token(self) -> None:
+        """Request a token."""
+        self.signing().fetch_token()
 
     def build_access_token_request(self) -> Mapping[str, Any]:
         """Return the arguments of the POST request for a token."""
@@ -225,6 +284,114 @@ class OAuth2ClientCredentials(AuthConfigBase):
             self.client_secret,
             self.access_token_request_data or {},
             self.default_token_expiration,
+        )
+
+
+class OAuthJWTAuth(BearerTokenAuth):
+    """Adds a bearer token that is requested with a signed JSON web token (RFC 7523), signed by RS256.
+
+    `private_key` is a PEM text, or a DER key in base64. Signing needs `penstock[jwt]`.
+
+    >>> auth = OAuthJWTAuth(client_id="us", private_key="hush", auth_endpoint="https://id.test", scopes="a b")
+    >>> auth.create_jwt_payload()["scope"], auth.private_key
+    ('a b', ***)
+    """
+
+    token: Annotated[TSecretStrValue | None, NotResolved()] = None  # type: ignore[assignment]
+    client_id: str = None  # type: ignore[assignment]  # set by settings
+    private_key: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
+    auth_endpoint: str = None  # type: ignore[assignment]  # set by settings
+    scopes: str | list[str] | None = None
+    headers: dict[str, str] | None = None
+    private_key_passphrase: TSecretStrValue | None = None
+    default_token_expiration: int = 3600
+    session: Annotated[Session | None, NotResolved()] = None
+    _signer: TokenSigner | None = PrivateAttr(default=None)
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
+        self,
+        token: str | None = None,
+        client_id: str | None = None,
+        private_key: str | None = None,
+        auth_endpoint: str | None = None,
+        scopes: str | list[str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        private_key_passphrase: str | None = None,
+        default_token_expiration: int = 3600,
+        session: Session | None = None,
+        **fields: Any,
+    ) -> None:
+        """Create from the fields; a passed token may have expired, so a new one is requested anyway."""
+        super().__init__(
+            **_without_none(
+                token=token,
+                client_id=client_id,
+                private_key=private_key,
+                auth_endpoint=auth_endpoint,
+                scopes=scopes,
+                headers=headers,
+                private_key_passphrase=private_key_passphrase,
+                default_token_expiration=default_token_expiration,
+                session=session,
+                **fields,
+            )
+        )
+
+    def create_jwt_payload(self) -> dict[str, str | int]:
+        """Return the claims of the token that is signed."""
+        return self._token_request().claims()
+
+    def signer(self) -> AuthBase:
+        """Return the signer that requests tokens."""
+        request = self._token_request()
+        signer = TokenSigner(
+            url=self.auth_endpoint, build_request=request.build, parse_response=request.parse_response
+        )
+        signer.session = self.session
+        return signer
+
+    def use_session(self, session: Any) -> None:
+        """Request tokens through this session, unless one is set."""
+        self.signing().session = self.session or session
+
+    def signing(self) -> TokenSigner:
+        """Return the signer that holds the token of this process."""
+        if self._signer is None:
+            request = self._token_request()
+            self._signer = TokenSigner(
+                url=self.auth_endpoint,
+                build_request=request.build,
+                parse_response=partial(self._parse_response, request),
+            )
+            self._signer.session = self.session
+        return self._signer
+
+    def is_token_expired(self) -> bool:
+        """Return whether a new token is needed."""
+        return self.signing().token is None or self.signing().is_expired()
+
+    def obtain_token(self) -> None:
+        """Request a token."""
+        self.signing().fetch_token()
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Sign a request; fetch a token first if none is valid."""
+        return self.signing()(request)
+
+    def _parse_response(self, request: AssertionRequest, response_json: Any) -> tuple[str, int]:
+        token, lifetime = request.parse_response(response_json)
+        self.token = SecretText(token)
+        return token, lifetime
+
+    def _token_request(self) -> AssertionRequest:
+        scopes = self.scopes if isinstance(self.scopes, str) else " ".join(self.scopes or ())
+        return AssertionRequest(
+            issuer=self.client_id,
+            audience=self.auth_endpoint,
+            scope=scopes,
+            headers=self.headers or {},
+            private_key=PrivateKey(self.private_key, self.private_key_passphrase),
+            default_lifetime=self.default_token_expiration,
         )
 
 

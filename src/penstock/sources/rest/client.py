@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import requests
 from requests import PreparedRequest, Request, Response
 
-from penstock.errors import UsageError
-from penstock.sources.rest.detector import detect_paginator, rows_path
+from penstock.errors import ResponseNotUnderstood, UsageError
+from penstock.sources.rest.detector import PaginatorFactory, rows_path
 from penstock.sources.rest.json_paths import json_path
 from penstock.sources.rest.retry import RetrySession
 from penstock.sources.rest.signers import CredentialStripper, prepare_redirect, strip_credentials
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from requests.auth import AuthBase
 
     from penstock.interfaces.cursorpath import CursorPath
+    from penstock.sources.rest.http_client import RequestSettings
     from penstock.sources.rest.paginators import BasePaginator
 
 T = TypeVar("T")
@@ -46,7 +47,11 @@ class RESTClient:
     """A client for one API: makes requests and follows pages.
 
     Without a `session`, requests are retried after 429 and 5xx and when the connection fails. Without a
-    `paginator` or a `data_selector`, they are detected from the first response.
+    `paginator` or a `data_selector`, they are detected from the first response, the paginator by
+    `paginator_factory`.
+
+    `config` has the timeout and retries of the session that is created, and whether messages show the bodies
+    of error responses.
 
     Credentials, headers, cookies and parameters are sent to the host of the first request only.
     `safe_headers` names more headers, beside `SAFE_HEADERS`, that may be sent to other hosts.
@@ -56,7 +61,7 @@ class RESTClient:
     RESTClient('https://api.example.com/v1')
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the arguments are dlt's
         self,
         base_url: str,
         headers: Mapping[str, str] | None = None,
@@ -64,12 +69,17 @@ class RESTClient:
         paginator: BasePaginator | None = None,
         data_selector: str | CursorPath | None = None,
         session: requests.Session | None = None,
+        paginator_factory: PaginatorFactory | None = None,
+        config: RequestSettings | None = None,
         *,
         safe_headers: Sequence[str] = (),
     ) -> None:
         self.base_url, self.headers, self.auth, self.paginator = base_url, headers, auth, paginator
         self.data_selector, self.safe_headers = data_selector, tuple(safe_headers)
-        self.session = session if session is not None else RetrySession()
+        self.session = session if session is not None else _new_session(config)
+        self.pagination_factory = paginator_factory or PaginatorFactory()
+        shows_bodies = config is not None and config.http_show_error_body
+        self._max_body_length = config.http_max_error_body_length if config and shows_bodies else 0
         self._pace: Callable[[], None] | None = None
 
     def paced_by(self, pace: Callable[[], None] | None) -> None:
@@ -134,14 +144,27 @@ class RESTClient:
                 return
             if selected_path is None:
                 selected_path = rows_path(response.json())
-            rows = select_rows(response.json(), selected_path)
+            rows = self.extract_response(response, selected_path)
             if active is None:
-                active = detect_paginator(response)
+                active = self.detect_paginator(response, rows)
             active.update_state(response, rows)
             self._prepare_next_request(active, request)
             yield PageData(rows, request, response, active, auth or self.auth)
             if not active.has_next_page:
                 return
+
+    def extract_response(self, response: Response, data_selector: str | CursorPath) -> list[Any]:
+        """Return the rows of a response."""
+        return select_rows(response.json(), json_path(data_selector))
+
+    def detect_paginator(self, response: Response, data: Any) -> BasePaginator:
+        """Return the paginator that fits the first response and its rows."""
+        paginator, _ = self.pagination_factory.create_paginator(response)
+        if paginator is None:
+            raise ResponseNotUnderstood(
+                paginator="the paginator factory", path="$", wanted="a sign of the next page", found="nothing"
+            )
+        return paginator
 
     def __repr__(self) -> str:
         return f"RESTClient({masked_url(self.base_url)!r})"
@@ -150,11 +173,16 @@ class RESTClient:
         """Return the state without `_pace`, which is local to the process."""
         return {**self.__dict__, "_pace": None}
 
-    @staticmethod
-    def _hooks(hooks: Mapping[str, Any] | None, auth: Any) -> dict[str, Any]:
+    def _hooks(self, hooks: Mapping[str, Any] | None, auth: Any) -> dict[str, Any]:
         all_hooks = dict(hooks or {})
         if "response" not in all_hooks:
-            all_hooks["response"] = [partial(raise_for_status, hidden=getattr(auth, "hidden_params", ()))]
+            all_hooks["response"] = [
+                partial(
+                    raise_for_status,
+                    hidden=getattr(auth, "hidden_params", ()),
+                    max_body_length=self._max_body_length,
+                )
+            ]
         return all_hooks
 
     def _build_request(self, path: str, method: str, **parts: Any) -> Request:
@@ -245,15 +273,50 @@ def _with_message(error: requests.RequestException, text: str) -> requests.Reque
     return requests.RequestException(text, request=error.request, response=error.response)
 
 
-def paginate(url: str, **kwargs: Any) -> Iterator[PageData[Any]]:
+def _new_session(config: RequestSettings | None) -> RetrySession:
+    if config is None:
+        return RetrySession()
+    return RetrySession(
+        timeout=config.request_timeout,
+        attempts=config.request_max_attempts,
+        backoff=config.request_backoff_factor,
+        max_delay=config.request_max_retry_delay,
+    )
+
+
+def paginate(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
+    url: str,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    params: Mapping[str, Any] | None = None,
+    json: Any = None,
+    auth: AuthBase | None = None,
+    paginator: BasePaginator | None = None,
+    data_selector: str | CursorPath | None = None,
+    hooks: Mapping[str, Any] | None = None,
+    *,
+    data: Any = None,
+    session: requests.Session | None = None,
+    safe_headers: Sequence[str] = (),
+    **kwargs: Any,
+) -> Iterator[PageData[Any]]:
     """Yield the pages of one URL; takes the arguments of `RESTClient` and `RESTClient.paginate`.
 
     >>> pages = paginate("https://api.example.com/orders", headers={"Accept": "application/json"})
     """
-    names = ("headers", "auth", "paginator", "data_selector", "session")
-    safe = kwargs.pop("safe_headers", ())
-    client = RESTClient(url, **{name: kwargs.pop(name, None) for name in names}, safe_headers=safe)
-    return client.paginate("", **kwargs)
+    client = RESTClient(url, headers=headers, session=session, safe_headers=safe_headers)
+    return client.paginate(
+        "",
+        method=method,
+        params=params,
+        json=json,
+        auth=auth,
+        paginator=paginator,
+        data_selector=data_selector,
+        hooks=hooks,
+        data=data,
+        **kwargs,
+    )
 
 
 def select_rows(document: Any, path: CursorPath) -> list[Any]:

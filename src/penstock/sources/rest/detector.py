@@ -6,6 +6,7 @@ Also runs where penstock is not installed.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -22,7 +23,7 @@ from penstock.sources.rest.paginators import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from requests import Response
 
@@ -42,6 +43,9 @@ _MAX_DEPTH: Final = 3
 _SECOND_PAGE: Final = 2
 
 KeyPath = tuple[str, ...]
+DetectionResult = tuple[BasePaginator, float] | tuple[None, None]
+Detector = Callable[["Response"], DetectionResult]
+NOT_DETECTED: Final = (None, None)
 
 
 class DetectedPageNumberPaginator(PageNumberPaginator):
@@ -92,24 +96,73 @@ def path_from_keys(keys: KeyPath) -> CursorPath:
     return CursorPath(segments=keys, column=None)
 
 
-def detect_paginator(response: Response) -> BasePaginator:
-    """Return the paginator that fits a response; a single page paginator if the response shows no other."""
-    if response.links.get("next"):
-        return HeaderLinkPaginator()
+def header_links_detector(response: Response) -> DetectionResult:
+    """Return a paginator if the `Link` header has a next page."""
+    return (HeaderLinkPaginator(), 1.0) if response.links.get("next") else NOT_DETECTED
+
+
+def json_links_detector(response: Response) -> DetectionResult:
+    """Return a paginator if the document has the URL of the next page."""
+    path, value = _find_value(response.json(), _match_next) or ((), None)
+    is_url = isinstance(value, str) and value.startswith(("http", "/"))
+    return (JSONLinkPaginator(path_from_keys(path)), 1.0) if is_url else NOT_DETECTED
+
+
+def pages_number_paginator_detector(response: Response) -> DetectionResult:
+    """Return a paginator if the document has the number of pages."""
     document = response.json()
-    reference = _find_value(document, _match_next)
-    if reference is not None:
-        path, value = reference
-        if isinstance(value, str) and value.startswith(("http", "/")):
-            return JSONLinkPaginator(path_from_keys(path))
-    total = _find_value(document, _match_total_pages)
-    if total is not None and _is_convertible_to_int(total[1]):
-        requested = _requested_page(response)
-        page = _current_page(document, total[0]) if requested is None else requested
-        return DetectedPageNumberPaginator(path_from_keys(total[0]), page)
-    if reference is not None:
-        return JSONResponseCursorPaginator(path_from_keys(reference[0]))
-    return SinglePagePaginator()
+    path, value = _find_value(document, _match_total_pages) or ((), None)
+    if not _is_convertible_to_int(value):
+        return NOT_DETECTED
+    requested = _requested_page(response)
+    page = _current_page(document, path) if requested is None else requested
+    return DetectedPageNumberPaginator(path_from_keys(path), page), 0.5
+
+
+def cursor_paginator_detector(response: Response) -> DetectionResult:
+    """Return a paginator if the document has a value for the next page that is not a URL."""
+    reference = _find_value(response.json(), _match_next)
+    return (
+        NOT_DETECTED
+        if reference is None
+        else (JSONResponseCursorPaginator(path_from_keys(reference[0])), 0.5)
+    )
+
+
+def single_page_detector(response: Response) -> DetectionResult:
+    """Return the paginator for responses that show no other."""
+    return SinglePagePaginator(), 0.0
+
+
+class PaginatorFactory:
+    """Detects the paginator that fits a response: that of the detector with the highest score.
+
+    A detector is a function of the response that returns a paginator and a score up to 1, or two None. Of
+    equal scores the first counts.
+
+    >>> PaginatorFactory([single_page_detector]).create_paginator(None)[1]
+    0.0
+    """
+
+    def __init__(self, detectors: Sequence[Detector] | None = None) -> None:
+        self.detectors: Sequence[Detector] = detectors or (
+            header_links_detector,
+            json_links_detector,
+            pages_number_paginator_detector,
+            cursor_paginator_detector,
+            single_page_detector,
+        )
+
+    def create_paginator(self, response: Response) -> tuple[BasePaginator | None, float]:
+        """Return the paginator for a response with its score; None and 0 if no detector returns one."""
+        best: tuple[BasePaginator | None, float] = (None, 0.0)
+        for detect in self.detectors:
+            paginator, score = detect(response)
+            if paginator is not None and score is not None and (best[0] is None or score > best[1]):
+                best = paginator, score
+                if score == 1:
+                    break
+        return best
 
 
 def _list_paths(document: Any, keys: KeyPath) -> Iterator[KeyPath]:

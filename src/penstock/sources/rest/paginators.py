@@ -138,6 +138,10 @@ class JSONLinkPaginator(BaseNextUrlPaginator):
         self._advance(first_value(self.next_url_path, response.json()), path_text(self.next_url_path), data)
 
 
+class JSONResponsePaginator(JSONLinkPaginator):
+    """The former name of `JSONLinkPaginator`."""
+
+
 class HeaderLinkPaginator(BaseNextUrlPaginator):
     """A paginator that reads the URL of the next page from the `Link` header, as on GitHub."""
 

@@ -6,6 +6,7 @@ Also runs where penstock is not installed.
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import requests
@@ -15,41 +16,51 @@ from urllib3.util.retry import Retry
 
 from penstock.errors import UsageError
 from penstock.sources.rest.signers import TokenSigner, prepare_redirect, signer_of
+from penstock.sources.rest.status import raise_for_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from penstock.sources.rest.request_types import RetryPredicate, TRequestTimeout
+
 RETRY_STATUS_CODES: Final = (429, *range(500, 600))
+RETRIED_EXCEPTIONS: Final[tuple[type[Exception], ...]] = (ConnectionError, Timeout, ChunkedEncodingError)
+REQUEST_TIMEOUT: Final = 60
 _REDIRECT_FLAG: Final = "is_redirected"
-_CONNECTION_ERRORS: Final = (ConnectionError, Timeout, ChunkedEncodingError)
 
 
 class RetrySession(requests.Session):
     """A session that makes each request up to `attempts` times, with exponential backoff.
 
-    A `Retry-After` of the server is respected, up to `max_delay` seconds. `pace` is called before every
-    request that is sent, also before retries and redirects.
+    A `Retry-After` of the server is respected, up to `max_delay` seconds. `conditions` are functions of a
+    response and an error, either of which may be None; a request is also retried if one returns True. `pace`
+    is called before every request that is sent, also before retries and redirects.
 
     >>> RetrySession(attempts=3).attempts
     3
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument per property of retries
         self,
         *,
-        timeout: float = 60.0,
+        timeout: TRequestTimeout = REQUEST_TIMEOUT,
         attempts: int = 5,
         backoff: float = 1.0,
         max_delay: float = 300.0,
         retried: Sequence[int] = RETRY_STATUS_CODES,
+        exceptions: Sequence[type[Exception]] = RETRIED_EXCEPTIONS,
+        conditions: Sequence[RetryPredicate] = (),
+        respect_retry_after: bool = True,
         pace: Callable[[], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__()
         if attempts < 1:
             raise UsageError(f"attempts must be at least 1, got {attempts}", hint="allow one attempt or more")
-        self.timeout, self.attempts, self.backoff, self.max_delay = timeout, attempts, backoff, max_delay
-        self.retried, self.pace, self._sleep = frozenset(retried), pace, sleep
+        self.timeout = timeout_seconds(timeout)
+        self.attempts, self.backoff, self.max_delay = attempts, backoff, max_delay
+        self.retried, self.exceptions, self.conditions = frozenset(retried), tuple(exceptions), conditions
+        self.respect_retry_after, self.pace, self._sleep = respect_retry_after, pace, sleep
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         """Send a request with retries; return or raise the result of the last attempt."""
@@ -58,22 +69,30 @@ class RetrySession(requests.Session):
         if kwargs.get("timeout") is None:
             kwargs["timeout"] = self.timeout
         for attempt in range(1, self.attempts):
+            response: requests.Response | None
             try:
                 response = self._send(request, kwargs)
-            except _CONNECTION_ERRORS:
-                retry_after = None
-            except HTTPError as error:
-                if error.response is None or error.response.status_code not in self.retried:
+            except Exception as error:
+                response = getattr(error, "response", None)
+                if not self._is_retried(response, error):
                     raise
-                retry_after = error.response.headers.get("Retry-After")
             else:
-                if response.status_code not in self.retried:
+                if not self._is_retried(response, None):
                     return response
-                retry_after = response.headers.get("Retry-After")
+            retry_after = None
+            if response is not None:
+                retry_after = response.headers.get("Retry-After") if self.respect_retry_after else None
                 response.close()
             self._sleep(retry_delay(attempt, retry_after, backoff=self.backoff, max_delay=self.max_delay))
             _rewind(request)
         return self._send(request, kwargs)
+
+    def _is_retried(self, response: requests.Response | None, error: Exception | None) -> bool:
+        if error is None or isinstance(error, HTTPError):
+            is_retried = response is not None and response.status_code in self.retried
+        else:
+            is_retried = isinstance(error, self.exceptions)
+        return is_retried or any(condition(response, error) for condition in self.conditions)
 
     def resolve_redirects(self, *args: Any, **kwargs: Any) -> Iterator[requests.Response]:
         """Follow redirects; a retry starts again at the first request, not at the redirected one."""
@@ -104,6 +123,9 @@ class RetrySession(requests.Session):
             "backoff": self.backoff,
             "max_delay": self.max_delay,
             "retried": tuple(sorted(self.retried)),
+            "exceptions": self.exceptions,
+            "conditions": self.conditions,
+            "respect_retry_after": self.respect_retry_after,
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -115,6 +137,48 @@ class RetrySession(requests.Session):
         library: Any = super()
         library.__setstate__(state)
         self.retried, self.pace, self._sleep = frozenset(self.retried), None, time.sleep
+
+
+class HttpSession(RetrySession):
+    """A session with a timeout that raises for error statuses.
+
+    It makes one attempt per request, unless `retries` has arguments of `RetrySession`.
+
+    >>> HttpSession(timeout=timedelta(minutes=2)).timeout, HttpSession().attempts
+    (120.0, 1)
+    """
+
+    def __init__(
+        self,
+        timeout: TRequestTimeout = REQUEST_TIMEOUT,
+        raise_for_status: bool = True,  # noqa: FBT001, FBT002 - dlt's signature
+        **retries: Any,
+    ) -> None:
+        super().__init__(timeout=timeout, **{"attempts": 1, **retries})
+        self.raise_for_status = raise_for_status
+
+    def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
+        """Send a request with its retries; raise for an error status."""
+        is_redirect = kwargs.get(_REDIRECT_FLAG, False)
+        response = super().send(request, **kwargs)
+        if self.raise_for_status and not is_redirect:
+            raise_for_status(response, hidden=getattr(signer_of(request), "hidden_params", ()))
+        return response
+
+    def settings(self) -> dict[str, Any]:
+        """Return the arguments that create an equal session in another process."""
+        return {**super().settings(), "raise_for_status": self.raise_for_status}
+
+
+def timeout_seconds(timeout: TRequestTimeout) -> Any:
+    """Return a timeout as `requests` expects it: seconds, or a pair of seconds to connect and to read.
+
+    >>> timeout_seconds(timedelta(minutes=1)), timeout_seconds((3, timedelta(seconds=5)))
+    (60.0, (3, 5.0))
+    """
+    if isinstance(timeout, tuple):
+        return tuple(map(timeout_seconds, timeout))
+    return timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
 
 
 def retry_delay(

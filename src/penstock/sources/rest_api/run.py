@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.config import BaseConfiguration, read_settings, resolve_configuration
+from penstock.config import read_settings, resolve_configuration
 from penstock.interfaces.incremental import Incremental
 from penstock.interfaces.pace import Pacer
 from penstock.interfaces.work_items import RateLimit
 from penstock.sources.decorators import resource as declare
 from penstock.sources.rest.client import RESTClient
+from penstock.sources.rest.http_client import RequestSettings
 from penstock.sources.rest.json_paths import json_path
-from penstock.sources.rest.retry import RetrySession
 from penstock.sources.rest_api.endpoint import Endpoint
 from penstock.sources.rest_api.executor_resources import build_executor_resource
 from penstock.sources.rest_api.plan import SECTION, ResourcePlan, plan_resources
@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from penstock.sources.resource import Resource
-
-
-class RequestSettings(BaseConfiguration):
-    """Timeout and retries of requests."""
-
-    __section__ = "runtime"
-
-    request_timeout: float = 60.0
-    request_max_attempts: int = 5
-    request_backoff_factor: float = 1.0
-    request_max_retry_delay: float = 300.0
 
 
 def make_resources(config: Mapping[str, Any]) -> list[Resource]:
@@ -121,18 +110,9 @@ def _build_client(client_config: Mapping[str, Any], auth: Any) -> RESTClient:
         headers=client_config.get("headers"),
         auth=build_auth(auth if auth is not None else client_config.get("auth")),
         paginator=build_paginator(client_config.get("paginator")),
-        session=client_config.get("session") or _build_session(),
+        session=client_config.get("session"),
+        config=resolve_configuration(RequestSettings, settings=read_settings()),
         safe_headers=client_config.get("safe_headers") or (),
-    )
-
-
-def _build_session() -> RetrySession:
-    request_settings = resolve_configuration(RequestSettings, settings=read_settings())
-    return RetrySession(
-        timeout=request_settings.request_timeout,
-        attempts=request_settings.request_max_attempts,
-        backoff=request_settings.request_backoff_factor,
-        max_delay=request_settings.request_max_retry_delay,
     )
 
 
