@@ -114,6 +114,7 @@ PenstockError
 
 from __future__ import annotations
 
+import difflib
 import errno
 import re
 from contextlib import contextmanager
@@ -124,7 +125,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from penstock.redaction import redact, redact_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 _DISK_FULL_ERRNOS: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
@@ -171,6 +172,18 @@ def _rebuild(cls: type[PenstockError], args: tuple[Any, ...], facts: dict[str, A
     Exception.__init__(error, *args)
     error.__dict__.update(facts)
     return error
+
+
+def suggestion(value: Any, allowed: Iterable[str]) -> str:
+    """Return a hint with the most similar name and all known names.
+
+    >>> suggestion("paginater", ["path", "paginator"])
+    "did you mean 'paginator'? Known: path, paginator"
+    """
+    names = list(allowed)
+    similar = difflib.get_close_matches(str(value), names, n=1)
+    listing = ", ".join(names) or "none"
+    return f"did you mean {similar[0]!r}? Known: {listing}" if similar else f"known: {listing}"
 
 
 @contextmanager
@@ -400,14 +413,14 @@ class InvalidDatasetName(UsageError):
 
 
 class InvalidDestinationReference(UsageError):
-    """The object that an entry point registers is not a destination."""
+    """The object that an entry point, a path or an argument names is not a destination."""
 
     code = "invalid-destination-reference"
 
     def __init__(self, *, name: str, found: str) -> None:
         super().__init__(
-            f"entry point {name!r} names {found}, which is not a destination",
-            hint="let the entry point name an object with spec(), capabilities() and client()",
+            f"{name!r} names {found}, which is not a destination",
+            hint="name an object with spec(), capabilities() and client(), or a factory of destinations",
             name=name,
             found=found,
         )
@@ -1022,15 +1035,17 @@ class UnboundColumnException(UsageError):
 
 
 class UnknownDestination(UsageError):
-    """No destination of this name is installed."""
+    """No destination has this name or path."""
 
     code = "unknown-destination"
 
     def __init__(self, *, name: str, known: tuple[str, ...]) -> None:
         super().__init__(
             f"unknown destination {name!r}",
-            hint=f"use one of: {', '.join(known) or 'none installed'}; "
-            "plug-ins register an entry point in the group 'penstock.destinations'",
+            hint="import it where Python finds it: this path is no module, and no attribute of a module"
+            if "." in name
+            else f"{suggestion(name, known)}; another name needs destination.{name}.destination_type in the "
+            "settings; plug-ins register an entry point in the group 'penstock.destinations'",
             name=name,
             known=known,
         )

@@ -56,10 +56,19 @@ class Settings:
         """
         return Lookup(key=key, sections=Sections(requested=sections)).find(self.providers).value
 
+    def text(self, *sections: str, key: str) -> str | None:
+        """Return a setting of exactly this section, as text.
+
+        >>> Settings(environment={"NAME": "x", "SPARK__MASTER": "local"}).text("spark", key="name")
+        >>> Settings(environment={"NAME": "x", "SPARK__MASTER": "local"}).text("spark", key="master")
+        'local'
+        """
+        value = Lookup(key=key, sections=Sections(suffix=sections)).find(self.providers).value
+        return None if value is None else str(value)
+
     def spark(self, key: str) -> str | None:
         """Return a setting of the `[spark]` section, never by its bare name: `MASTER` may mean anything."""
-        value = Lookup(key=key, sections=Sections(suffix=("spark",))).find(self.providers).value
-        return None if value is None else str(value)
+        return self.text("spark", key=key)
 
     def section(self, *sections: str) -> dict[str, Any]:
         """Return a table of the file, such as `[spark.conf]`; empty if it does not exist."""

@@ -33,9 +33,11 @@ from penstock.interfaces.configuration import (
 from penstock.interfaces.destination import (
     Destination,
     DestinationReference,
+    TDestinationReference,
     configured,
     destination_names,
     find_destination,
+    registered_destination,
 )
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.interfaces.ledger import (
@@ -78,6 +80,7 @@ __all__ = [
     "StateInfo",
     "StorageSchemaInfo",
     "Stream",
+    "TDestinationReference",
     "TLoadJobState",
     "TLoaderFileFormat",
     "TLoaderMergeStrategy",
@@ -97,5 +100,6 @@ __all__ = [
     "configured",
     "destination_names",
     "find_destination",
+    "registered_destination",
     "renewal_of",
 ]

@@ -53,7 +53,7 @@ class LoadEngine:
     ) -> None:
         self._job_board, self._target, self._mark = job_board, target, mark
         self._staged_jobs, self._load_settings, self._progress = staged_jobs, load_settings, progress
-        self._capabilities = target.destination.capabilities
+        self._capabilities = target.destination.capabilities()
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
         self._halt_error: PenstockError | None = None

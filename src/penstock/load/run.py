@@ -156,7 +156,7 @@ def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequenc
         staged = tuple(chain for chain in chains if chain.write_disposition in dispositions)
         client.initialize_storage()
         if package.applied_schema_updates() is None:
-            if manifest.is_refresh and not target.destination.capabilities.renews_tables:
+            if manifest.is_refresh and not target.destination.capabilities().renews_tables:
                 clear_tables(client, manifest)
             tables = [table for chain in chains for table in chain.tables]
             update = schema_update(_stored_tables(target.ledger, manifest), client.schema.tables, tables)

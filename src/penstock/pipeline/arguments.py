@@ -38,7 +38,7 @@ def resolve_extract_settings(pipeline_name: str, **overrides: Any) -> ExtractCon
 
 def check_dispositions(flows: Sequence[Flow], destination: Destination) -> None:
     """Refuse dispositions, merge strategies and table formats that the destination does not support."""
-    capabilities, name = destination.capabilities, destination.destination_name
+    capabilities, name = destination.capabilities(), destination.destination_name
     hints = [stream.hints for flow in flows for stream in flow.streams]
     _check_supported(
         (hint.disposition for hint in hints), (*capabilities.supported_write_dispositions, "skip"), name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from typing import TYPE_CHECKING
 
 from penstock.config import (
     BaseConfiguration,
@@ -14,6 +15,10 @@ from penstock.config import (
     resolve_configuration,
 )
 from penstock.errors import UsageError
+from penstock.interfaces import Destination
+
+if TYPE_CHECKING:
+    from penstock.pipeline.types import TDestinationReferenceArg
 
 _SECTION = "pipelines"
 
@@ -30,8 +35,9 @@ class PipelineConfiguration(BaseConfiguration):
     pipelines_dir: str | None = None
     pipeline_salt: TSecretStrValue | None = None
     destination_type: str | None = None
-    """The registered name of the destination; `destination_name` takes precedence."""
+    """The registered name or the dotted path of the destination."""
     destination_name: str | None = None
+    """The name of the destination, by which its settings are found; without a type it is the type too."""
     staging_type: str | None = None
     staging_name: str | None = None
     dataset_name: str | None = None
@@ -58,6 +64,22 @@ def resolve_pipeline_configuration(pipeline_name: str | None) -> PipelineConfigu
     """Return the settings of a pipeline; None: those of all pipelines."""
     sections = (_SECTION, pipeline_name) if pipeline_name else (_SECTION,)
     return resolve_configuration(PipelineConfiguration, settings=read_settings(), sections=sections)
+
+
+def configured_destination(
+    destination: TDestinationReferenceArg, destination_type: str | None, destination_name: str | None
+) -> Destination | None:
+    """Return the destination of an argument, or else of the settings; None where neither names one.
+
+    >>> configured_destination(None, "delta", "lake").destination_description
+    'lake (penstock.destinations.delta)'
+    """
+    if destination is not None:
+        return Destination.from_reference(destination)
+    reference = destination_type or destination_name
+    if reference is None:
+        return None
+    return Destination.from_reference(reference, destination_name=destination_name)
 
 
 def resolve_salt(pipeline_name: str, salt: str | None) -> str:

@@ -287,7 +287,7 @@ class Execution:
         return self._make_extraction(lease, snapshot_of=self._workspace.snapshot_after_pending)
 
     def _make_extraction(self, lease: Lease, **options: Any) -> Extraction:
-        capabilities = self._target.destination.capabilities
+        capabilities = self._target.destination.capabilities()
         table_formats = () if capabilities.preferred_table_format else capabilities.supported_table_formats
         return Extraction(
             packages=self._packages,
@@ -349,7 +349,7 @@ class Execution:
     def _normalize(
         self, package: Package, extracted: ExtractManifest, prior_schema: Schema, lease: Lease
     ) -> NormalizedPackage:
-        capabilities = self._target.destination.capabilities
+        capabilities = self._target.destination.capabilities()
         table_format = capabilities.preferred_table_format
         schema = with_source_schema(without_dropped_tables(prior_schema, extracted.refresh), extracted)
         naming = self._workspace.naming(schema)

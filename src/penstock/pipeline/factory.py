@@ -10,7 +10,7 @@ from penstock.config import pipelines_folder
 from penstock.errors import CannotRestorePipelineException, InvalidDatasetName
 from penstock.interfaces import Destination, check_refresh
 from penstock.pipeline import late_imports
-from penstock.pipeline.configuration import resolve_pipeline_configuration
+from penstock.pipeline.configuration import configured_destination, resolve_pipeline_configuration
 from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.last_target import LastTarget
 from penstock.pipeline.local_pipeline import LocalPipeline
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from penstock.dataset.dataset import Dataset
     from penstock.extract.plan import OnError
+    from penstock.interfaces import TDestinationReference
     from penstock.interfaces.capabilities import TLoaderFileFormat
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
@@ -91,8 +92,8 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         name,
         _resolve_pipelines_dir(pipelines_dir or config.pipelines_dir),
         pipeline_salt or config.pipeline_salt,
-        destination or config.destination_name or config.destination_type,
-        staging or config.staging_name or config.staging_type,
+        configured_destination(destination, config.destination_type, config.destination_name),
+        configured_destination(staging, config.staging_type, config.staging_name),
         dataset_name or config.dataset_name,
         import_schema_path or config.import_schema_path,
         export_schema_path or config.export_schema_path,
@@ -138,7 +139,9 @@ def attach(
     last, problem = LastTarget.try_load(WorkDir(local.path))
     if problem is not None and (destination is None or dataset_name is None):
         raise problem
-    destination = destination or last.destination(name) or config.destination_name or config.destination_type
+    destination = configured_destination(
+        destination or last.destination(name), config.destination_type, config.destination_name
+    )
     reason = _missing_argument_reason(local, last, destination, staging)
     if reason is not None:
         raise CannotRestorePipelineException(pipeline_name=name, working_dir=str(local.path), reason=reason)
@@ -148,7 +151,7 @@ def attach(
         folder,
         pipeline_salt or config.pipeline_salt,
         destination,
-        staging or last.staging or config.staging_name or config.staging_type,
+        configured_destination(staging or last.staging, config.staging_type, config.staging_name),
         dataset_name or config.dataset_name,
         config.import_schema_path,
         config.export_schema_path,
@@ -247,7 +250,7 @@ def run(  # noqa: PLR0913 - the arguments are those of the method
 
 
 def dataset(
-    destination: str | Destination,
+    destination: TDestinationReference,
     dataset_name: str,
     *,
     spark: SparkSession | None = None,

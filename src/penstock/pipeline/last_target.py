@@ -14,7 +14,7 @@ from penstock.config import (
     resolve_configuration,
 )
 from penstock.errors import UsageError
-from penstock.interfaces import Destination
+from penstock.interfaces import Destination, destination_names
 from penstock.interfaces.destination import SECTION
 from penstock.spark.paths import local_path
 
@@ -37,13 +37,16 @@ class LastTarget:
     """The target of the last run. It is replaced as a whole, and contains no secrets."""
 
     destination_name: str | None = None
-    """The registered name of the destination."""
+    destination_type: str | None = None
+    """The registered name of its type; None for a destination that is not registered."""
     dataset_name: str | None = None
     location: str | None = None
     """The location of the tables, without secrets."""
     bucket_url: str | None = None
     """The folder or bucket of the destination, absolute; None if the address contains credentials."""
     staging_name: str | None = None
+    staging_type: str | None = None
+    """The registered name of its type."""
     staging_bucket: str | None = None
     """The bucket in which packages are stored; None if the address contains credentials."""
 
@@ -75,7 +78,9 @@ class LastTarget:
         """
         if self.destination_name is None:
             return None
-        destination = Destination.from_reference(self.destination_name)
+        destination = Destination.from_reference(
+            self.destination_type or self.destination_name, destination_name=self.destination_name
+        )
         if self.bucket_url is None:
             return destination
         bucket = resolve_configuration(
@@ -93,17 +98,23 @@ class LastTarget:
         """The staging destination; None if the last run had none."""
         if self.staging_name is None or self.staging_bucket is None:
             return None
-        return Destination.from_reference(self.staging_name).with_arguments(bucket_url=self.staging_bucket)
+        return Destination.from_reference(
+            self.staging_type or self.staging_name,
+            destination_name=self.staging_name,
+            bucket_url=self.staging_bucket,
+        )
 
 
 def save_last_target(target: Target, *, location: str) -> None:
     """Save the target of a run if it has changed; a failure is only a warning."""
     last_target = LastTarget(
         destination_name=target.destination.destination_name,
+        destination_type=registered_name(target.destination),
         dataset_name=target.pipeline.dataset_name,
         location=redact(location),
         bucket_url=_secret_free_bucket(getattr(target.config, "bucket_url", None)),
-        staging_name=target.staging_name,
+        staging_name=target.staging.destination_name if target.staging else None,
+        staging_type=registered_name(target.staging) if target.staging else None,
         staging_bucket=_secret_free_bucket(target.staging_bucket),
     )
     try:
@@ -111,6 +122,12 @@ def save_last_target(target: Target, *, location: str) -> None:
             target.pipeline.workdir.save_last_target(asdict(last_target))
     except OSError as error:
         _LOG.warning("the target of this run cannot be saved in %s: %s", target.pipeline.workdir.path, error)
+
+
+def registered_name(destination: Destination) -> str | None:
+    """Return the name under which the type of a destination is registered; None if it is not."""
+    name = destination.to_name(destination.destination_type)
+    return name if name in destination_names() else None
 
 
 def _stored_document(workdir: WorkDir) -> dict[str, Any] | None:

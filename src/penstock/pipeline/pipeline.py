@@ -118,8 +118,8 @@ class Pipeline:
         self.pipeline_name = check_name(pipeline_name)
         self.pipelines_dir = Path(pipelines_dir)
         self.pipeline_salt = resolve_salt(pipeline_name, pipeline_salt)
-        self.destination = Destination.from_reference(destination) if destination is not None else None
-        self.staging = Destination.from_reference(staging) if staging is not None else None
+        self.destination = Destination.from_reference(destination)
+        self.staging = Destination.from_reference(staging)
         self.import_schema_path, self.export_schema_path = import_schema_path, export_schema_path
         self.dev_mode, self.refresh = dev_mode, check_refresh(refresh)
         self.config, self._runtime = config, runtime

@@ -42,14 +42,14 @@ def restore(
     read from a destination that stores them. Without a `schema_name` the schema is the default one: the first
     that was ever loaded.
     """
-    pipeline, destination_type = target.pipeline, target.destination_type
+    pipeline = target.pipeline
     if not pipeline.restore_from_destination:
-        snapshot = local_snapshot(pipeline, schema_name=schema_name, destination_type=destination_type)
+        snapshot = local_snapshot(pipeline, schema_name=schema_name, target=target)
         return replace(snapshot, schema=pipeline.schema_files.with_imported_changes(snapshot.schema))
     stored = stored_state(ledger, client, pipeline.pipeline_name)
     if stored is None:
         name = schema_name or pipeline.default_schema_name
-        state = _new_state(pipeline, name, destination_type)
+        state = _new_state(pipeline, name, target)
     else:
         state = decode_state(stored.state)
         state["dataset_name"] = pipeline.dataset_name
@@ -60,7 +60,7 @@ def restore(
 
 
 def local_snapshot(
-    pipeline: PipelineContext, *, schema_name: str | None = None, destination_type: str = ""
+    pipeline: PipelineContext, *, schema_name: str | None = None, target: Target | None = None
 ) -> PipelineSnapshot:
     """Return this machine's copy of schema and state; new ones if it is of another dataset."""
     state = pipeline.workdir.state()
@@ -70,15 +70,16 @@ def local_snapshot(
         schema = Schema(name) if stored is None else Schema.from_dict(stored)
         return _with_local_changes(schema, from_typed(state), pipeline.workdir)
     name = schema_name or pipeline.default_schema_name
-    return _with_local_changes(Schema(name), _new_state(pipeline, name, destination_type), pipeline.workdir)
+    return _with_local_changes(Schema(name), _new_state(pipeline, name, target), pipeline.workdir)
 
 
-def _new_state(pipeline: PipelineContext, schema_name: str, destination_type: str) -> State:
+def _new_state(pipeline: PipelineContext, schema_name: str, target: Target | None) -> State:
     return new_state(
         pipeline_name=pipeline.pipeline_name,
         dataset_name=pipeline.dataset_name,
         schema_name=schema_name,
-        destination_type=destination_type,
+        destination_type=target.destination_type if target else "",
+        destination_name=target.destination.configured_name if target else None,
     )
 
 

@@ -40,7 +40,14 @@ class TPipelineState(TypedDict, total=False):
     _local: dict[str, Any]
 
 
-def new_state(*, pipeline_name: str, dataset_name: str, schema_name: str, destination_type: str) -> State:
+def new_state(
+    *,
+    pipeline_name: str,
+    dataset_name: str,
+    schema_name: str,
+    destination_type: str,
+    destination_name: str | None = None,
+) -> State:
     """Return the state of a pipeline that has not run yet."""
     return {
         "_state_version": 0,
@@ -50,7 +57,7 @@ def new_state(*, pipeline_name: str, dataset_name: str, schema_name: str, destin
         "default_schema_name": schema_name,
         "schema_names": [schema_name],
         "destination_type": destination_type,
-        "destination_name": None,
+        "destination_name": destination_name,
         "sources": {},
     }
 

@@ -34,15 +34,15 @@ class Target:
     destination: Destination
     config: DestinationClientConfiguration
     settings: Settings
-    staging_name: str | None = None
-    """The name of the staging destination; None where packages are not staged."""
+    staging: Destination | None = None
+    """The staging destination; None where packages are not staged."""
     staging_bucket: str | None = None
     """The bucket of the staging destination, in which packages are stored."""
 
     @property
     def destination_type(self) -> str:
-        """The name of the destination in the state."""
-        return self.config.destination_type or self.destination.destination_name
+        """The type of the destination in the state."""
+        return self.config.destination_type or self.destination.to_name(self.destination.destination_type)
 
     def client(self, schema_name: str | None = None) -> JobClientBase:
         """Return a client without a session: it reads what the destination stores, and writes nothing."""
@@ -74,7 +74,7 @@ def open_target(
         destination=destination,
         config=with_staging(config, staging_config),
         settings=settings,
-        staging_name=staging.destination_name,
+        staging=staging,
         staging_bucket=staging_bucket(staging_config, config),
     )
 

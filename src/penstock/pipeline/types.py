@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from penstock.interfaces import Destination, TRefreshMode
+from penstock.interfaces import Destination, TDestinationReference, TRefreshMode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,8 @@ __all__ = [
 
 TDestination: TypeAlias = Destination
 """A destination with its arguments."""
-TDestinationReferenceArg: TypeAlias = str | Destination | None
-"""A registered name, or a destination with arguments; None keeps the current one."""
+TDestinationReferenceArg: TypeAlias = TDestinationReference | None
+"""A name, a dotted path, a destination, a reference, a module or a factory; None keeps the current one."""
 TWriteDispositionConfig: TypeAlias = str | Mapping[str, Any] | Callable[[Any], Any]
 """A disposition in one word, with its details in a dict, or as a function of an item."""
 TAnySchemaColumns: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | type | Callable[[Any], Any]

@@ -109,7 +109,7 @@ class Workspace:
 
     def naming(self, schema: Schema) -> NamingConvention:
         """Return the naming convention of a schema, limited to the destination's longest identifier."""
-        capabilities = self.target.destination.capabilities
+        capabilities = self.target.destination.capabilities()
         return schema.naming.with_max_length(
             min(capabilities.max_identifier_length, capabilities.max_column_identifier_length)
         )
@@ -141,7 +141,7 @@ class Workspace:
         return LoadTarget(
             destination=self.target.destination,
             config=self.target.config,
-            schema=schema_for_jobs(manifest, recreates=self.target.destination.capabilities.renews_tables),
+            schema=schema_for_jobs(manifest, recreates=self.target.destination.capabilities().renews_tables),
             pool=self.pool,
             ledger=self.ledger,
             packages=self.packages,
@@ -300,7 +300,7 @@ def open_pool(
     `needs` are those of sources; `conf` is set in the sessions of the pool.
     """
     addresses, credentials = (target.config.storage_location, root), target.config.storage_credentials
-    destination_needs = (*target.destination.capabilities.spark_needs, *target.config.session_needs)
+    destination_needs = (*target.destination.capabilities().spark_needs, *target.config.session_needs)
     required = tuple(dict.fromkeys((*destination_needs, *s3_needs(*addresses), *needs)))
     optional = target.config.session_wishes
     user = find_session(spark, target.settings, (*required, *optional))

@@ -77,7 +77,7 @@ class Case:
         raise AssertionError(f"{missing!r} is not among the capabilities, and was not refused")
 
     def _unsupported_need(self, bench: Bench) -> str | None:
-        capabilities = bench.destination.capabilities
+        capabilities = bench.destination.capabilities()
         supported = {*capabilities.supported_write_dispositions, *capabilities.supported_merge_strategies}
         return next((word for word in self.needs if word not in supported), None)
 

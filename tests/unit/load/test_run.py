@@ -160,7 +160,7 @@ class LoadScenario:
         return LoadTarget(
             destination=destination,
             config=DestinationClientConfiguration(destination_name="scripted"),
-            schema=schema_for_jobs(self.manifest, recreates=destination.capabilities.renews_tables),
+            schema=schema_for_jobs(self.manifest, recreates=destination.capabilities().renews_tables),
             pool=NoSessions(),
             ledger=FileLedger(storage.subfolder("ledger")),
             packages=Packages(storage),

@@ -43,10 +43,12 @@ def test_a_run_saves_its_target_when_it_begins(tmp_path: Path) -> None:
 
     assert saved_target(tmp_path) == LastTarget(
         destination_name="delta",
+        destination_type="delta",
         dataset_name="shop",
         location=str(tmp_path / "lake" / "shop"),
         bucket_url=str(tmp_path / "lake"),
         staging_name="filesystem",
+        staging_type="filesystem",
         staging_bucket=str(tmp_path / "stage"),
     )
 
@@ -81,6 +83,16 @@ def test_a_sync_that_keeps_the_copy_saves_the_target_too(tmp_path: Path) -> None
     at_lake(tmp_path).sync_destination()
 
     assert saved_target(tmp_path).destination_name == "delta"
+
+
+def test_a_name_of_the_users_own_is_attached_with_its_type(tmp_path: Path) -> None:
+    lake = penstock.destinations.delta(str(tmp_path / "lake"), destination_name="raw_lake")
+    penstock.pipeline("shop", tmp_path, destination=lake).extract([{"n": 1}], table_name="items")
+
+    attached = penstock.attach("shop", tmp_path)
+
+    assert attached.destination == lake
+    assert attached.destination.destination_type == "penstock.destinations.delta"
 
 
 def test_a_destination_is_not_guessed_from_a_class_name_of_dlt(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -165,6 +166,15 @@ def test_the_state_names_the_destination_as_dlt_does(tmp_path: Path) -> None:
     assert snapshot_of(FileLedger(FileStorage(str(tmp_path)))).state["destination_type"] == (
         "dlt.destinations.filesystem"
     )
+
+
+def test_the_state_has_the_name_of_a_named_destination(tmp_path: Path) -> None:
+    ledger, plain = FileLedger(FileStorage(str(tmp_path))), target("shop", "lake", "memory://nowhere")
+    named = replace(plain, destination=plain.destination.with_changes(destination_name="raw"))
+
+    names = [restore(ledger, each.client(), each).state["destination_name"] for each in (plain, named)]
+
+    assert names == [None, "raw"]
 
 
 def test_another_schema_of_the_same_pipeline_shares_its_state(tmp_path: Path) -> None:

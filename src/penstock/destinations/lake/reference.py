@@ -45,7 +45,9 @@ class LakeReference(Generic[Spec, Client]):
         client: LakeClientFactory[Spec, Client],
         capabilities: DestinationCapabilitiesContext,
     ) -> None:
-        self._spec, self._client, self._capabilities = spec, client, capabilities
+        self.client_class = client
+        """The class of the clients."""
+        self._spec, self._capabilities = spec, capabilities
         self._chain_locks = ChainLocks()
 
     def capabilities(self) -> DestinationCapabilitiesContext:
@@ -61,7 +63,9 @@ class LakeReference(Generic[Spec, Client]):
     ) -> Client:
         """Return a client for one dataset."""
         config = configured(self._spec, initial_config)
-        return self._client(schema, config, self._capabilities, spark=spark, chain_locks=self._chain_locks)
+        return self.client_class(
+            schema, config, self._capabilities, spark=spark, chain_locks=self._chain_locks
+        )
 
     def spec(self) -> type[Spec]:
         """Return the class of the settings."""

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.errors import suggestion
 from penstock.interfaces.incremental import Incremental
 from penstock.interfaces.source import DeclarationBase
 from penstock.sources.rest.paginators import SinglePagePaginator
 from penstock.sources.rest_api.templates import placeholders
-from penstock.sources.rest_api.validation import HINT_KEYS, invalid_config, suggestion
+from penstock.sources.rest_api.validation import HINT_KEYS, invalid_config
 
 if TYPE_CHECKING:
     from penstock.errors import InvalidSourceConfig

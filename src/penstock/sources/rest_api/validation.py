@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from requests.auth import AuthBase
 
-from penstock.errors import InvalidSourceConfig
+from penstock.errors import InvalidSourceConfig, suggestion
 from penstock.interfaces.incremental import Incremental
 from penstock.interfaces.source import DeclarationBase
 from penstock.interfaces.work_items import RateLimit
@@ -49,18 +48,6 @@ def check_keys(path: str, value: Any, allowed: Iterable[str]) -> None:
     for key in value:
         if key not in names:
             raise invalid_config(f"{path}.{key}", "this key is unknown", suggestion(key, names))
-
-
-def suggestion(value: Any, allowed: Iterable[str]) -> str:
-    """Return a hint with the most similar name and all known names.
-
-    >>> suggestion("paginater", ["path", "paginator"])
-    "did you mean 'paginator'? Known: path, paginator"
-    """
-    names = list(allowed)
-    similar = difflib.get_close_matches(str(value), names, n=1)
-    listing = ", ".join(names)
-    return f"did you mean {similar[0]!r}? Known: {listing}" if similar else f"known: {listing}"
 
 
 def check_type(path: str, value: Any, types: Any, expected: str) -> None:
