@@ -6,10 +6,31 @@ Imports: errors.
 """
 
 from penstock.config.accessor import ConfigAccessor, SecretsAccessor
-from penstock.config.credentials import AwsCredentials, ConnectionStringCredentials
+from penstock.config.azure_credentials import (
+    AnyAzureCredentials,
+    AzureCredentials,
+    AzureCredentialsWithoutDefaults,
+    AzureServicePrincipalCredentials,
+    AzureServicePrincipalCredentialsWithoutDefaults,
+)
+from penstock.config.credentials import (
+    AwsCredentials,
+    AwsCredentialsWithoutDefaults,
+    ConnectionStringCredentials,
+)
 from penstock.config.explain import Explanation, explain
 from penstock.config.folders import home_folder, pipelines_folder, settings_folder
+from penstock.config.gcp_credentials import (
+    GcpCredentials,
+    GcpDefaultCredentials,
+    GcpOAuthCredentials,
+    GcpOAuthCredentialsWithoutDefaults,
+    GcpServiceAccountCredentials,
+    GcpServiceAccountCredentialsWithoutDefaults,
+    OAuth2Credentials,
+)
 from penstock.config.inject import get_fun_spec, resolve_arguments, with_config
+from penstock.config.native_login import CredentialsWithDefault
 from penstock.config.providers import ConfigProvider, CustomLoaderDocProvider
 from penstock.config.resolution import resolve_configuration
 from penstock.config.scope import (
@@ -23,6 +44,7 @@ from penstock.config.scope import (
 )
 from penstock.config.secret import SecretText, TSecretStrValue, TSecretValue
 from penstock.config.settings import Settings, read_settings, register_provider
+from penstock.config.sftp_credentials import SFTPCredentials
 from penstock.config.signature import ConfigValue, FunctionSpec, config_value, function_spec, secrets_value
 from penstock.config.specs import (
     BaseConfiguration,
@@ -34,20 +56,35 @@ from penstock.config.specs import (
 from penstock.redaction import RedactingFilter, logger, redact, remember_secret
 
 __all__ = [
+    "AnyAzureCredentials",
     "AwsCredentials",
+    "AwsCredentialsWithoutDefaults",
+    "AzureCredentials",
+    "AzureCredentialsWithoutDefaults",
+    "AzureServicePrincipalCredentials",
+    "AzureServicePrincipalCredentialsWithoutDefaults",
     "BaseConfiguration",
     "ConfigAccessor",
     "ConfigProvider",
     "ConfigValue",
     "ConnectionStringCredentials",
     "CredentialsConfiguration",
+    "CredentialsWithDefault",
     "CustomLoaderDocProvider",
     "Explanation",
     "FunctionSpec",
+    "GcpCredentials",
+    "GcpDefaultCredentials",
+    "GcpOAuthCredentials",
+    "GcpOAuthCredentialsWithoutDefaults",
+    "GcpServiceAccountCredentials",
+    "GcpServiceAccountCredentialsWithoutDefaults",
     "NotResolved",
+    "OAuth2Credentials",
     "RedactingFilter",
     "ResolvedValue",
     "ResolvedValues",
+    "SFTPCredentials",
     "Scope",
     "SecretText",
     "SecretsAccessor",

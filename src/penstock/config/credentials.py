@@ -8,8 +8,9 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
+from penstock.config.native_login import login_library
 from penstock.config.secret import SecretText, TSecretStrValue, as_secret
-from penstock.config.specs import CredentialsConfiguration, configspec
+from penstock.config.specs import CredentialsConfiguration, configspec, set_fields
 from penstock.redaction import MASK, is_secret_name
 
 # The password ends at the last `@` before the query, and may contain slashes: both are often unquoted.
@@ -102,15 +103,11 @@ def _is_password_cut(parts: re.Match[str]) -> bool:
 
 
 @configspec
-class AwsCredentials(CredentialsConfiguration):
-    """Keys for S3 and compatible stores. Without keys, those of the machine are used.
+class AwsCredentialsWithoutDefaults(CredentialsConfiguration):
+    """Keys for S3 and compatible stores, which must be set."""
 
-    >>> AwsCredentials(aws_access_key_id="AKEXAMPLE", aws_secret_access_key="hush", region_name="eu-west-1")
-    AwsCredentials(aws_access_key_id=***, aws_secret_access_key=***, region_name='eu-west-1')
-    """
-
-    aws_access_key_id: str | None = None
-    aws_secret_access_key: TSecretStrValue | None = None
+    aws_access_key_id: str = None  # type: ignore[assignment]  # set by settings
+    aws_secret_access_key: TSecretStrValue = None  # type: ignore[assignment]  # set by settings
     aws_session_token: TSecretStrValue | None = None
     profile_name: str | None = None
     region_name: str | None = None
@@ -119,11 +116,25 @@ class AwsCredentials(CredentialsConfiguration):
     conditional_writes: bool | None = None
     """Whether a server other than Amazon's implements `If-None-Match` atomically."""
 
-    @model_validator(mode="after")
-    def _require_both_keys(self) -> Self:
-        if (self.aws_access_key_id is None) != (self.aws_secret_access_key is None):
-            raise ValueError("aws_access_key_id and aws_secret_access_key must be set together")
-        return self
+    def parse_native_representation(self, native_value: Any) -> None:
+        """Take the keys and the region of a session of `botocore` or `boto3`."""
+        find_keys = getattr(native_value, "get_credentials", None)
+        if find_keys is None:
+            raise ValueError("expected a session of botocore or boto3")
+        keys = find_keys()
+        if keys is not None:
+            frozen = keys.get_frozen_credentials()
+            set_fields(
+                self,
+                {
+                    "aws_access_key_id": frozen.access_key,
+                    "aws_secret_access_key": frozen.secret_key,
+                    "aws_session_token": frozen.token,
+                },
+            )
+        session = getattr(native_value, "_session", native_value)
+        self.region_name = session.get_config_variable("region")
+        self.profile_name = session.profile
 
     def to_session_credentials(self) -> dict[str, str | None]:
         """Return the keys as arguments of a boto3 session."""
@@ -133,6 +144,32 @@ class AwsCredentials(CredentialsConfiguration):
             "aws_session_token": self.aws_session_token,
         }
 
+    def to_s3fs_credentials(self) -> dict[str, Any]:
+        """Return the arguments of `s3fs.S3FileSystem`."""
+        return {
+            "key": self.aws_access_key_id,
+            "secret": self.aws_secret_access_key,
+            "token": self.aws_session_token,
+            "profile": self.profile_name,
+            "endpoint_url": self.endpoint_url,
+            "client_kwargs": {"region_name": self.region_name} if self.region_name else {},
+        }
+
+    def to_botocore_session(self) -> Any:
+        """Return a session of `botocore` with the keys, the profile and the region."""
+        session = login_library("botocore.session", "botocore", type(self)).get_session()
+        if self.profile_name:
+            session.set_config_variable("profile", self.profile_name)
+        if self.region_name:
+            session.set_config_variable("region", self.region_name)
+        if self.aws_access_key_id and self.aws_secret_access_key:
+            session.set_credentials(
+                str(self.aws_access_key_id), str(self.aws_secret_access_key), self.aws_session_token
+            )
+        return session
+
+    _to_botocore_session = to_botocore_session
+
     def to_native_representation(self) -> dict[str, Any]:
         """Return all fields with values."""
         return {name: value for name, value in self if value is not None}
@@ -140,3 +177,21 @@ class AwsCredentials(CredentialsConfiguration):
     def __repr_args__(self) -> Any:
         """Show only fields with values, because most have none."""
         return ((name, value) for name, value in super().__repr_args__() if value is not None)
+
+
+@configspec
+class AwsCredentials(AwsCredentialsWithoutDefaults):
+    """Keys for S3 and compatible stores. Without keys, those of the machine are used.
+
+    >>> AwsCredentials(aws_access_key_id="AKEXAMPLE", aws_secret_access_key="hush", region_name="eu-west-1")
+    AwsCredentials(aws_access_key_id=***, aws_secret_access_key=***, region_name='eu-west-1')
+    """
+
+    aws_access_key_id: str | None = None  # type: ignore[assignment]  # keys of the machine
+    aws_secret_access_key: TSecretStrValue | None = None  # type: ignore[assignment]  # as above
+
+    @model_validator(mode="after")
+    def _require_both_keys(self) -> Self:
+        if (self.aws_access_key_id is None) != (self.aws_secret_access_key is None):
+            raise ValueError("aws_access_key_id and aws_secret_access_key must be set together")
+        return self

@@ -119,6 +119,7 @@ def resolve_spec(
     resolved = resolve_fields(
         fields, context, _native_fields(spec, native, value_location), location=value_location
     )
+    resolved = _complete(spec, default_values, resolved)
     resolutions = resolved.resolutions
     if result.tried_locations and not resolved.is_complete:
         resolutions = (
@@ -126,6 +127,26 @@ def resolve_spec(
             *resolutions,
         )
     return ResolvedFields(values={**default_values, **resolved.values}, resolutions=resolutions)
+
+
+def _complete(
+    spec: type[BaseConfiguration], default_values: Mapping[str, Any], resolved: ResolvedFields
+) -> ResolvedFields:
+    """Let the spec set fields that no provider has, if it overrides `on_partial`."""
+    if resolved.is_complete or spec.on_partial is BaseConfiguration.on_partial:
+        return resolved
+    unset = {spec_field.name: spec_field.default for spec_field in spec_fields(spec)}
+    before = {**unset, **default_values, **resolved.values}
+    partial = spec.model_construct(**before)
+    is_complete = bool(partial.on_partial())
+    changed = {name: value for name in before if (value := getattr(partial, name)) != before[name]}
+    resolutions = tuple(
+        replace(resolution, origin="default")
+        if resolution.origin == "missing" and (is_complete or resolution.field in changed)
+        else resolution
+        for resolution in resolved.resolutions
+    )
+    return ResolvedFields(values={**resolved.values, **changed}, resolutions=resolutions)
 
 
 def resolve_fields(

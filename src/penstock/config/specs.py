@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, dataclass_t
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import PydanticUndefined
 
-from penstock.config.secret import MaskedValue
+from penstock.config.secret import MaskedValue, as_secret
 from penstock.config.type_hints import is_optional, is_secret, member_subclasses, union_members
 from penstock.redaction import redact
 
@@ -36,7 +36,7 @@ def parse_native(spec: type[BaseModel], native: Any) -> Mapping[str, Any]:
         return {name: getattr(native, name) for name in native.model_fields_set}
     mapping = _as_mapping(native)
     if mapping is not None:
-        return mapping
+        return spec.fields_of_mapping(mapping) if issubclass(spec, CredentialsConfiguration) else mapping
     if not hasattr(spec, "parse_native_representation"):
         raise ValueError("it is not an object")
     before = {name: _field_default(info) for name, info in spec.model_fields.items()}
@@ -89,6 +89,14 @@ class BaseConfiguration(BaseModel):
     def on_resolved(self) -> None:
         """Validate or complete the spec after all fields are resolved; for subclasses."""
 
+    def on_partial(self) -> bool | None:
+        """Set fields that no provider has; for subclasses. Return True if no other field is needed."""
+        return False
+
+    def is_partial(self) -> bool:
+        """Return whether a required field has no value."""
+        return any(field.required and getattr(self, field.name) is None for field in spec_fields(type(self)))
+
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         secret = secret_fields(type(self))
         for name, value in super().__repr_args__():
@@ -120,6 +128,11 @@ class CredentialsConfiguration(BaseConfiguration):
         """Create credentials from fields, from a native value, or from both; fields win."""
         super().__init__(**{**parse_native(type(self), native_value), **fields})
 
+    @classmethod
+    def fields_of_mapping(cls, mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the fields in an object that sets them all, such as a credentials file; for subclasses."""
+        return mapping
+
     def parse_native_representation(self, native_value: Any) -> None:
         """Set the fields from a native value, such as a connection string, or raise ValueError."""
         raise ValueError(f"{type(self).__name__} cannot be created from one value")
@@ -135,6 +148,13 @@ class CredentialsConfiguration(BaseConfiguration):
 
 TCredentials = CredentialsConfiguration
 """Any credentials, for annotations."""
+
+
+def set_fields(spec: BaseModel, values: Mapping[str, Any]) -> None:
+    """Set fields of a spec, with secrets as `SecretText`."""
+    secret = secret_fields(type(spec))
+    for name, value in values.items():
+        setattr(spec, name, as_secret(value) if name in secret else value)
 
 
 class NotResolved:
