@@ -9,7 +9,8 @@ import penstock.pipeline
 import penstock.sources.decorators  # noqa: F401 - see above
 from penstock import destinations, sources
 from penstock.compat.import_hook import as_dlt
-from penstock.config import ConfigAccessor, SecretsAccessor, TCredentials, TSecretStrValue, TSecretValue
+from penstock.config import TCredentials, TSecretStrValue, TSecretValue
+from penstock.config.accessor import config, secrets
 from penstock.errors import PenstockError
 from penstock.interfaces.hooks import RunHooks
 from penstock.pipeline import progress, retry
@@ -18,11 +19,7 @@ from penstock.pipeline.pipeline import Pipeline
 from penstock.schema import Schema
 from penstock.sources import current, mark
 from penstock.sources.decorators import defer, resource, source, transformer
-
-config = ConfigAccessor()
-secrets = SecretsAccessor()
-
-__version__ = "0.1.0"
+from penstock.version import __version__
 
 __all__ = [
     "PenstockError",

@@ -11,6 +11,7 @@ PenstockError
 │   ├── ConfigFieldMissing
 │   ├── ConfigProviderFailed
 │   ├── ConfigValueCannotBeCoerced
+│   ├── ConfigurationValueError
 │   ├── CurrentLoadPackageStateNotAvailable
 │   ├── DataItemRequiredForDynamicTableHints
 │   ├── DatabaseQueryFailed
@@ -31,7 +32,8 @@ PenstockError
 │   ├── LoadPackageAlreadyCompleted
 │   ├── LoadPackageNotCompleted
 │   ├── LoadPackageNotFound
-│   ├── MissingExtra
+│   ├── MissingDependencyException
+│   │   └── MissingExtra
 │   ├── MissingLocation
 │   ├── MissingOnExecutors
 │   ├── MissingTableName
@@ -72,6 +74,7 @@ PenstockError
 │   │   ├── IdentifierTooLongException
 │   │   ├── LoadClientJobFailed
 │   │   └── LoadClientTerminalException
+│   ├── DltResourceException
 │   ├── FileNotReadable
 │   ├── IncrementalCursorInvalidCoercion
 │   ├── IncrementalCursorPathHasValueNone
@@ -117,6 +120,7 @@ from __future__ import annotations
 import difflib
 import errno
 import re
+import shlex
 from contextlib import contextmanager
 from http import HTTPStatus
 from traceback import format_exception
@@ -125,7 +129,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from penstock.redaction import redact, redact_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 _DISK_FULL_ERRNOS: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
@@ -313,6 +317,12 @@ class ConfigValueCannotBeCoerced(UsageError):
             hint="correct the value; in environment variables, write lists and objects as JSON",
         )
         self.field, self.type, self.place, self.reason = field, type, place, reason
+
+
+class ConfigurationValueError(UsageError, ValueError):
+    """A setting has a value that a source cannot use."""
+
+    code = "configuration-value"
 
 
 class CurrentLoadPackageStateNotAvailable(UsageError):
@@ -630,18 +640,31 @@ class LoadPackageNotFound(UsageError, FileNotFoundError):
         )
 
 
-class MissingExtra(UsageError):
+class MissingDependencyException(UsageError, ImportError):
+    """Python packages that a source needs are not installed."""
+
+    code = "missing-dependency"
+
+    def __init__(self, caller: str, dependencies: Sequence[str], appendix: str = "") -> None:
+        super().__init__(
+            f"{caller} needs Python packages that are not installed",
+            hint="; ".join(
+                filter(None, (f"pip install {' '.join(map(shlex.quote, dependencies))}", appendix))
+            ),
+            caller=caller,
+            dependencies=tuple(dependencies),
+            appendix=appendix,
+        )
+
+
+class MissingExtra(MissingDependencyException):
     """Python packages of an optional feature are not installed."""
 
     code = "missing-extra"
 
     def __init__(self, *, extra: str, needed_for: str) -> None:
-        super().__init__(
-            f"{needed_for} needs Python packages that are not installed",
-            hint=f"pip install 'penstock[{extra}]'",
-            extra=extra,
-            needed_for=needed_for,
-        )
+        super().__init__(needed_for, (f"penstock[{extra}]",))
+        self.extra, self.needed_for = extra, needed_for
 
 
 class MissingLocation(UsageError):
@@ -1228,6 +1251,15 @@ class LoadClientTerminalException(DestinationTerminalException):
     """Raised by a destination to fail a job terminally."""
 
     code = "load-client-terminal"
+
+
+class DltResourceException(DataError):
+    """A resource of a source failed."""
+
+    code = "dlt-resource"
+
+    def __init__(self, resource_name: str, msg: str) -> None:
+        super().__init__(f"{resource_name}: {msg}", resource_name=resource_name, msg=msg)
 
 
 class FileNotReadable(DataError):

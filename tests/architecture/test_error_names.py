@@ -86,6 +86,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
         "DatabaseUndefinedRelation": "TableNotFound",
     },
     "penstock.extract.exceptions": {
+        "DltResourceException": SAME,
         "ResourceExtractionError": "ResourceFailed",
         "ExtractorException": "PenstockError",
         "PipeItemProcessingError": "ResourceFailed",
@@ -125,6 +126,7 @@ NAMES: Final[dict[str, dict[str, str]]] = {
 """The modules that hold dlt's names, and the class of each name."""
 
 NOT_RAISED_BY_US: Final = {
+    "DltResourceException": "for people who write sources",
     "LoadClientTerminalException": "for people who write destinations",
     "LoadClientTransientException": "for people who write destinations",
 }

@@ -33,7 +33,7 @@ KINDS: dict[str, type[Contract]] = {
     "protected": ProtectedContract,
 }
 TOY_MODULES: dict[str, dict[str, list[str]]] = {
-    LAYERS: {"containers": ["toy"], "layers": ["top", "left | right", "bottom"]},
+    LAYERS: {"containers": ["toy"], "layers": ["top", "left | right", "bottom"], "ignore_imports": []},
     NO_SPARK: {
         "source_modules": ["toy.left", "toy.bottom"],
         "forbidden_modules": ["pyspark"],

@@ -51,7 +51,7 @@ PATH_FOLDERS = ("common", "sources/helpers")
 def is_reexport(statement: ast.stmt) -> bool:
     """Return whether a statement is a docstring, an import of names, or the list of exported names."""
     match statement:
-        case ast.Expr(value=ast.Constant(value=str())) | ast.ImportFrom():
+        case ast.Expr(value=ast.Constant(value=str())) | ast.Import() | ast.ImportFrom():
             return True
         case ast.Assign(targets=[ast.Name(id="__all__")]):
             return True

@@ -34,6 +34,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "place": "environment: SOURCES__GITHUB__PAGES",
         "reason": "Input should be a valid integer, unable to parse string as an integer",
     },
+    "ConfigurationValueError": {"message": "the domain of the account is empty"},
     "CurrentLoadPackageStateNotAvailable": {},
     "DataItemRequiredForDynamicTableHints": {"resource": "orders", "hint_name": "table_name"},
     "DatabaseQueryFailed": {
@@ -81,6 +82,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "LoadPackageNotFound": {
         "load_id": "1794709965.511098",
         "path": "s3://lake/demo/_dlt_pkg/shop/packages/1794709965.511098",
+    },
+    "MissingDependencyException": {
+        "caller": "google_analytics",
+        "dependencies": ("google-analytics-data>=0.18",),
+        "appendix": "or use another source",
     },
     "MissingExtra": {"extra": "spark", "needed_for": "running a pipeline"},
     "MissingLocation": {"destination": "delta", "master": "spark://cluster:7077"},
@@ -164,6 +170,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "failed_message": "the warehouse has no type for json",
     },
     "LoadClientTerminalException": {"message": "the table is locked permanently"},
+    "DltResourceException": {"resource_name": "orders", "msg": "the server has closed the account"},
     "FileNotReadable": {"path": "file:///raw/a.parquet", "reason": "Parquet magic bytes not found in footer"},
     "IncrementalCursorInvalidCoercion": {
         "resource": "orders",

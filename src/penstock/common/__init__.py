@@ -4,3 +4,12 @@ Input:   none.
 Output:  the paths of the pages and of dlt, such as `common.typing`.
 Imports: every package below.
 """
+
+from decimal import Decimal
+from time import sleep
+
+from penstock.common import jsonpath
+from penstock.common.pendulum import pendulum
+from penstock.compat import json, logger
+
+__all__ = ["Decimal", "json", "jsonpath", "logger", "pendulum", "sleep"]

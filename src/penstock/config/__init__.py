@@ -5,6 +5,7 @@ Output:  `Settings` for lookups; specs and arguments filled from it; texts witho
 Imports: errors.
 """
 
+from penstock.config import known_sections
 from penstock.config.accessor import ConfigAccessor, SecretsAccessor
 from penstock.config.azure_credentials import (
     AnyAzureCredentials,
@@ -100,6 +101,7 @@ __all__ = [
     "get_fun_spec",
     "home_folder",
     "in_scope",
+    "known_sections",
     "logger",
     "pipelines_folder",
     "read_settings",

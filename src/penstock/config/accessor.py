@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from penstock.config.coerce import infer_value
 from penstock.config.explain import explain
@@ -121,3 +121,7 @@ class SecretsAccessor(_Accessor):
 
     _kind = "secrets"
     value: Any = secrets_value
+
+
+config: Final = ConfigAccessor()
+secrets: Final = SecretsAccessor()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from penstock.errors import (
     DataItemRequiredForDynamicTableHints,
     DataValidationError,
+    DltResourceException,
     InconsistentTableTemplate,
     IncrementalCursorInvalidCoercion,
     IncrementalCursorPathHasValueNone,
@@ -38,6 +39,7 @@ ValidationError = DataValidationError
 
 __all__ = [
     "DataItemRequiredForDynamicTableHints",
+    "DltResourceException",
     "ExtractorException",
     "InconsistentTableTemplate",
     "IncrementalCursorInvalidCoercion",

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, cast, overload, runtime_checkable
 
-from penstock.config import config_value, read_settings, resolve_configuration
+from penstock.config import config_value, known_sections, read_settings, resolve_configuration
 from penstock.errors import InvalidDestinationReference, UnknownDestination, UsageError, suggestion
 from penstock.interfaces.capabilities import DestinationCapabilitiesContext
 from penstock.interfaces.client import JobClientBase
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 Configuration = TypeVar("Configuration", bound=DestinationClientConfiguration)
-SECTION = "destination"
+SECTION = known_sections.DESTINATION
 _OWN_PACKAGE = "penstock.destinations"
 _CAPABILITIES = frozenset(item.name for item in fields(DestinationCapabilitiesContext))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, get_args
 
-from penstock.config import config_value, read_settings, resolve_configuration
+from penstock.config import config_value, known_sections, read_settings, resolve_configuration
 from penstock.errors import LoadClientUnsupportedWriteDisposition, UsageError
 from penstock.extract.settings import ExtractConfiguration
 from penstock.interfaces.capabilities import TLoaderFileFormat
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 def resolve_extract_settings(pipeline_name: str, **overrides: Any) -> ExtractConfiguration:
     """Return the settings of extraction; overrides that are not None replace them."""
     settings = resolve_configuration(
-        ExtractConfiguration, settings=read_settings(), sections=("extract",), pipeline_name=pipeline_name
+        ExtractConfiguration,
+        settings=read_settings(),
+        sections=(known_sections.EXTRACT,),
+        pipeline_name=pipeline_name,
     )
     interval = overrides.get("commit_interval")
     if isinstance(interval, timedelta):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import orjson
@@ -22,6 +23,17 @@ _MAX_BYTES = 64 * 1024 * 1024
 _NOT_HASHED = frozenset(("_state_version", "_state_engine_version", "_version_hash", "_local"))
 
 State = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StateInjectableContext:
+    """The state that sources of the calling thread read and change.
+
+    >>> StateInjectableContext(state={"sources": {}}).state["sources"]
+    {}
+    """
+
+    state: dict[str, Any]
 
 
 class TPipelineState(TypedDict, total=False):

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.config import known_sections
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SOURCES = "sources"
+SOURCES = known_sections.SOURCES
 
 
 def module_section(function: Callable[..., Any]) -> str | None:

@@ -1,0 +1,5 @@
+"""The sections of lookups, by dlt's import path."""
+
+from penstock.compat.container import ConfigSectionContext
+
+__all__ = ["ConfigSectionContext"]

@@ -1,0 +1,43 @@
+"""Exceptions of destinations, by dlt's import path."""
+
+from penstock.interfaces.exceptions import (
+    DestinationException,
+    DestinationHasFailedJobs,
+    DestinationIncompatibleLoaderFileFormatException,
+    DestinationInvalidFileFormat,
+    DestinationLoadingViaStagingNotSupported,
+    DestinationNoStagingMode,
+    DestinationSchemaTampered,
+    DestinationTerminalException,
+    DestinationTransientException,
+    DestinationUndefinedEntity,
+    FSClientNotAvailable,
+    IdentifierTooLongException,
+    LoadClientTerminalException,
+    LoadClientTransientException,
+    SchemaUpdateError,
+    SqlClientNotAvailable,
+    UnknownDestinationModule,
+    UnsupportedDataType,
+)
+
+__all__ = [
+    "DestinationException",
+    "DestinationHasFailedJobs",
+    "DestinationIncompatibleLoaderFileFormatException",
+    "DestinationInvalidFileFormat",
+    "DestinationLoadingViaStagingNotSupported",
+    "DestinationNoStagingMode",
+    "DestinationSchemaTampered",
+    "DestinationTerminalException",
+    "DestinationTransientException",
+    "DestinationUndefinedEntity",
+    "FSClientNotAvailable",
+    "IdentifierTooLongException",
+    "LoadClientTerminalException",
+    "LoadClientTransientException",
+    "SchemaUpdateError",
+    "SqlClientNotAvailable",
+    "UnknownDestinationModule",
+    "UnsupportedDataType",
+]

@@ -1,0 +1,1 @@
+"""Cursors, by dlt's import path."""

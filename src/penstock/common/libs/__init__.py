@@ -1,0 +1,1 @@
+"""Libraries, by dlt's import path."""

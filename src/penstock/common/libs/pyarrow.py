@@ -1,0 +1,5 @@
+"""The library pyarrow, by dlt's import path."""
+
+import pyarrow
+
+__all__ = ["pyarrow"]

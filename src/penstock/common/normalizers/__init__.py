@@ -1,0 +1,1 @@
+"""Naming conventions, by dlt's import path."""

@@ -1,0 +1,5 @@
+"""The base of naming conventions, by dlt's import path."""
+
+from penstock.schema import NamingConvention
+
+__all__ = ["NamingConvention"]
