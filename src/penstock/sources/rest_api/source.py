@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from penstock.config import config_value, redact
 from penstock.errors import PenstockError
@@ -16,15 +16,8 @@ if TYPE_CHECKING:
 
     from penstock.schema import Schema
     from penstock.sources.resource import Resource
+    from penstock.sources.rest_api.typing import RESTAPIConfig
     from penstock.sources.source import Source
-
-
-class RESTAPIConfig(TypedDict, total=False):
-    """The configuration of a source: `client`, `resources`, and `resource_defaults` for all resources."""
-
-    client: Mapping[str, Any]
-    resource_defaults: Mapping[str, Any] | None
-    resources: list[Any]
 
 
 @source(section=SECTION)
@@ -38,7 +31,7 @@ def rest_api(
 
 
 def rest_api_source(
-    config: RESTAPIConfig,
+    config: RESTAPIConfig | Mapping[str, Any],
     name: str | None = None,
     section: str | None = None,
     max_table_nesting: int | None = None,
@@ -69,7 +62,7 @@ def rest_api_source(
     return factory(**config)
 
 
-def rest_api_resources(config: RESTAPIConfig) -> list[Resource]:
+def rest_api_resources(config: RESTAPIConfig | Mapping[str, Any]) -> list[Resource]:
     """Return the resources of an API, for use in another source.
 
     >>> [resource.name for resource in rest_api_resources(

@@ -102,7 +102,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 )
 def test_an_unbalanced_brace_is_reported_with_its_path(config_part: dict[str, Any], path: str) -> None:
     with pytest.raises(InvalidSourceConfig, match="an unbalanced brace") as refused:
-        rest_api_source(endpoint(**config_part))  # type: ignore[arg-type]
+        rest_api_source(endpoint(**config_part))
 
     assert vars(refused.value)["path"] == f"resources.a.endpoint.{path}"
 
@@ -112,7 +112,7 @@ def test_invalid_values_are_reported_with_their_path_and_a_hint(path: str) -> No
     config, hint = WRONG[path]
 
     with pytest.raises(InvalidSourceConfig) as refused:
-        rest_api_source(config)  # type: ignore[arg-type]
+        rest_api_source(config)
 
     assert vars(refused.value)["path"] == path
     assert hint in refused.value.hint
@@ -148,7 +148,7 @@ def test_a_cycle_of_parents_is_rejected() -> None:
 )
 def test_resources_that_cannot_be_spread_are_rejected(config_part: dict[str, Any], hint: str) -> None:
     with pytest.raises(InvalidSourceConfig, match=r"resources\.a\.spread") as refused:
-        rest_api_source(resource(spread=True, **config_part))  # type: ignore[arg-type]
+        rest_api_source(resource(spread=True, **config_part))
 
     assert hint in refused.value.hint
 
