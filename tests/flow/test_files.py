@@ -45,7 +45,7 @@ def file_metrics(pipeline: penstock.Pipeline) -> Any:
 def read_counts(pipeline: penstock.Pipeline) -> dict[str, Any]:
     """Return the metrics of files of each resource in the last extraction."""
     info = file_metrics(pipeline).last_extract_info
-    return {name: result for report in info.packages for name, result in report.metrics.items()}
+    return {name: result for report in info.packages for name, result in report.custom_metrics.items()}
 
 
 @pytest.mark.every_mode

@@ -45,7 +45,9 @@ def encode_text(row: Any) -> str:
 
 
 def as_object(row: Any) -> Any:
-    """Return the row, wrapped as `{"value": row}` if it is no object."""
+    """Return the row as an object: what its `asdict` returns, or wrapped as `{"value": row}`."""
+    if has_asdict(row):
+        return row.asdict()
     return row if isinstance(row, Mapping) or has_fields(row) else {"value": row}
 
 
@@ -111,6 +113,11 @@ def has_fields(row: Any) -> bool:
     return (is_dataclass(row) and not isinstance(row, type)) or hasattr(row, "model_dump")
 
 
+def has_asdict(value: Any) -> bool:
+    """Return whether an object returns its own plain data, as the results of a pipeline do."""
+    return callable(getattr(value, "asdict", None)) and not isinstance(value, type)
+
+
 def is_numpy(value: Any) -> bool:
     """Return whether a value is a scalar or an array of numpy, which may not be installed."""
     return type(value).__module__ == "numpy"
@@ -132,7 +139,7 @@ def json_default(value: Any) -> Any:
         return tags.TIME + value.isoformat()
     if isinstance(value, (bytes, bytearray, memoryview)):
         return tags.BYTES + base64.b64encode(bytes(value)).decode()
-    if isinstance(value, (set, frozenset, tuple)):
+    if isinstance(value, (set, frozenset, tuple)) and not has_asdict(value):
         return list(value)
     if isinstance(value, UUID):
         return str(value)
@@ -141,6 +148,8 @@ def json_default(value: Any) -> Any:
 
 def _unwrap_value(value: Any) -> Any:
     """Return the content of a model, a dataclass, an enum or a numpy value."""
+    if has_asdict(value):
+        return value.asdict()
     if hasattr(value, "model_dump"):
         return value.model_dump(by_alias=True)
     if isinstance(value, Mapping):
@@ -189,6 +198,8 @@ def _tag_value(value: Any) -> Any:
         return tags.ESCAPED_TEXT + text if text[:1] in tags.ALL and text else text
     if isinstance(value, Mapping):
         return _with_text_keys(value)
+    if has_asdict(value):
+        return _tag_value(value.asdict())
     if isinstance(value, (list, tuple, set, frozenset)):
         return list(value)
     if has_fields(value) or is_numpy(value):

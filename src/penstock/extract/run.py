@@ -6,6 +6,7 @@ import time
 import uuid
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from penstock.config import in_scope
@@ -28,7 +29,8 @@ from penstock.extract.waves.result import WaveResult
 from penstock.extract.waves.split import FlowSplit, split_flow
 from penstock.interfaces.progress import Collector, ThrottledProgress
 from penstock.interfaces.run_context import current_context, override_context
-from penstock.package.extract_manifest import ExtractedTable, ExtractManifest
+from penstock.package.extract_manifest import ExtractedTable, ExtractManifest, extracted_job_name
+from penstock.package.metrics import DataWriterMetrics
 from penstock.schema import Schema
 from penstock.schema.frozen_map import FrozenMap
 
@@ -131,7 +133,8 @@ class Extractor:
 
     def extract_into(self, package: Package) -> ExtractResult:
         """Write into a package. The caller marks it: after a crash, no process reads its files."""
-        started, previous_state = time.monotonic(), typed_copy(self._state)
+        started, started_at = time.monotonic(), datetime.now(UTC)
+        previous_state = typed_copy(self._state)
         with self._user_context():
             engine = self._prepare_engine(package)
             resource_states = copy_resource_states(self._state, self._schema_name)
@@ -196,7 +199,15 @@ class Extractor:
             resources={node.name: writer.rows[node.name] for node in nodes if node.is_selected} | waves.rows,
             quarantined_rows=writer.quarantined_rows | waves.quarantined_rows,
             failures=failures,
-            metrics={node.name: node.metrics for node in nodes if node.metrics},
+            custom_metrics={node.name: node.metrics for node in nodes if node.metrics},
+            schema_name=self._schema_name,
+            started_at=started_at,
+            jobs={
+                extracted_job_name(table, self._schema.naming).job_id(): DataWriterMetrics(
+                    package.store.path(table.folder), table.rows, table.bytes
+                )
+                for table in tables
+            },
         )
         return ExtractResult(
             report=info,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from penstock.errors import PackageDamaged
@@ -18,6 +19,7 @@ from penstock.load.plan import (
     with_recorded_followups,
 )
 from penstock.load.worker import JobTask
+from penstock.package.metrics import LoadJobMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -50,6 +52,7 @@ class JobBoard:
         self._restored: set[str] = set()
         self._applied: dict[str, Sequence[AppliedJob]] = {}
         self._followups: dict[str, tuple[str, ...]] = {}
+        self._times: dict[str, tuple[datetime | None, datetime | None]] = {}
         self.states: dict[str, JobState] = {}
         self._completed_before: frozenset[str] = frozenset()
         self._chains = {chain.root: chain for chain in chains}
@@ -92,6 +95,7 @@ class JobBoard:
             path = self._storage.start_job(self.load_id, name)
         self._restored.discard(job)
         self.states[job] = "running"
+        self._times[job] = (datetime.now(UTC), None)
         return JobTask(
             job_id=job,
             path=path,
@@ -124,6 +128,7 @@ class JobBoard:
         result = {"applied": [asdict(table) for table in applied]}
         self._storage.complete_job(self.load_id, self._file_names[job], result)
         self.states[job], self._applied[job] = "completed", tuple(applied)
+        self._record_end(job)
 
     def add_chain_followups(self, chain: Chain, followups: Iterable[str]) -> None:
         """Import and record the jobs that follow a whole chain."""
@@ -143,6 +148,7 @@ class JobBoard:
         self._storage.fail_job(self.load_id, self._file_names[job], message)
         self._restored.discard(job)
         self.states[job] = "failed"
+        self._record_end(job)
 
     def mark_undone(self, job: str, message: str) -> None:
         """Move a completed job to `failed_jobs`: its chain is left out."""
@@ -168,6 +174,24 @@ class JobBoard:
             tables = [AppliedJob(**table) for table in result.get("applied", ())]
             self._applied[job] = tuple(replace(table, skipped=True) for table in tables)
         return self._applied[job]
+
+    def metrics(self) -> tuple[LoadJobMetrics, ...]:
+        """Return every job with its state; one that an earlier process ran has no times."""
+        return tuple(self._job_metrics(job) for job in self.states)
+
+    def _job_metrics(self, job: str) -> LoadJobMetrics:
+        name, state = self._file_names[job], self.states[job]
+        started_at, finished_at = self._times.get(job, (None, None))
+        return LoadJobMetrics(
+            job_id=job,
+            file_path=self._package.store.path(f"{state}_jobs/{name}"),
+            table_name=table_of(job),
+            started_at=started_at,
+            finished_at=finished_at,
+            state=state,
+            retry_count=ParsedLoadJobFileName.parse(name).retry_count,
+            followup_jobs=self._followups.get(job, ()),
+        )
 
     def failed_messages(self) -> dict[str, str]:
         """Return the messages of failed jobs, by job id."""
@@ -205,6 +229,10 @@ class JobBoard:
         self._file_names.update(file_names)
         self.states.update(dict.fromkeys(file_names, "new"))
         return tuple(file_names)
+
+    def _record_end(self, job: str) -> None:
+        started_at, _ = self._times.get(job, (None, None))
+        self._times[job] = (started_at, datetime.now(UTC))
 
     def _chain_of(self, job: str) -> Chain:
         return next(chain for chain in self.chains if job in chain.jobs)

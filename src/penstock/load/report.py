@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import DestinationHasFailedJobs
 from penstock.interfaces.humanize import human_count
-from penstock.interfaces.step_result import StepResult
+from penstock.package.metrics import metric_rows, time_after
+from penstock.package.step_result import StepResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from penstock.errors import PenstockError
+    from penstock.package.metrics import LoadJobMetrics
+
+
+_DESTINATION_FIELDS: Final = (
+    *("destination_type", "destination_name", "destination_displayable_credentials"),
+    *("destination_fingerprint", "environment", "dataset_name", "location"),
+    *("staging_type", "staging_name", "staging_displayable_credentials"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +56,20 @@ class PackageReport:
     failed_jobs: tuple[FailedJob, ...] = ()
     is_first: bool = False
     """Whether it is the first complete load of the pipeline."""
+    dataset_name: str = ""
+    started_at: datetime | None = None
+    jobs: tuple[LoadJobMetrics, ...] = ()
+    """The jobs of this load, with their times."""
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The measurements of the load, by job."""
+        return {
+            "started_at": self.started_at,
+            "finished_at": time_after(self.started_at, self.seconds),
+            "job_metrics": {job.job_id: job for job in self.jobs},
+            "dataset_name": self.dataset_name,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +82,16 @@ class LoadInfo(StepResult[PackageReport]):
     destination_name: str
     dataset_name: str
     location: str
+    """The address of the dataset, without credentials."""
+    destination_type: str = ""
+    destination_displayable_credentials: str | None = None
+    """The address of the destination, without secrets."""
+    destination_fingerprint: str = ""
+    """A hash that identifies the destination, not its secrets."""
+    environment: str | None = None
+    staging_type: str | None = None
+    staging_name: str | None = None
+    staging_displayable_credentials: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     failed_resources: Mapping[str, PenstockError] = field(default_factory=dict)
@@ -85,14 +119,13 @@ class LoadInfo(StepResult[PackageReport]):
                     failed_jobs=tuple(job.job_id for job in package.failed_jobs),
                 )
 
-    def asdict(self) -> dict[str, Any]:
-        """Plain data that can itself be loaded as a table."""
+    def recorded_facts(self) -> dict[str, Any]:
+        """Return the plain data that a trace keeps."""
         return {
-            **StepResult.asdict(self),
-            "destination_name": self.destination_name,
-            "dataset_name": self.dataset_name,
-            "location": self.location,
+            **StepResult.recorded_facts(self),
+            **{name: getattr(self, name) for name in _DESTINATION_FIELDS},
             "first_run": self.first_run,
+            "job_metrics": [*metric_rows("job_id", self.metrics_by_load("job_metrics"))],
             "packages": [
                 {
                     "load_id": package.load_id,

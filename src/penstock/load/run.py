@@ -40,7 +40,7 @@ def load(
     manifest: Manifest, target: LoadTarget, *, state: StateInfo, load_settings: LoaderConfiguration
 ) -> PackageReport:
     """Roll a sealed package forward. Idempotent: any process may do it, any number of times."""
-    started = time.monotonic()
+    started, started_at = time.monotonic(), datetime.now(UTC)
     package = target.packages.package(manifest.load_id)
     chains = chains_of(manifest.tables, target.schema.tables)
     sizes = _table_sizes(manifest)
@@ -82,6 +82,9 @@ def load(
             )
             for job in applied.values()
         ),
+        dataset_name=manifest.dataset_name,
+        started_at=started_at,
+        jobs=job_board.metrics(),
         failed_jobs=tuple(
             FailedJob(job_id=job, failed_message=message)
             for job, message in job_board.failed_messages().items()

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces.humanize import human_count, human_size
-from penstock.interfaces.step_result import StepResult
+from penstock.package.metrics import DataWriterMetrics, metric_rows, sum_by_table, time_after
 from penstock.package.quarantine import QUARANTINE_TABLE
+from penstock.package.step_result import StepResult
 from penstock.schema.defaults import SYSTEM_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from penstock.normalize.plan import TablePlan
     from penstock.schema import Decision, Schema, StoredSchema, Table
@@ -171,6 +173,26 @@ class NormalizeReport:
     steps: tuple[StepReport, ...] = ()
     bytes_in: int = 0
     bytes_out: int = 0
+    started_at: datetime | None = None
+    jobs: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
+    """The address and the bytes of the files of each job, by its id."""
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The measurements of the normalization, by job and table."""
+        return {
+            "started_at": self.started_at,
+            "finished_at": time_after(self.started_at, self.seconds),
+            "job_metrics": self._job_metrics(),
+            "table_metrics": sum_by_table(self._job_metrics()),
+        }
+
+    def _job_metrics(self) -> dict[str, DataWriterMetrics]:
+        """Return the metrics of jobs, with the rows as far as they are known."""
+        return {
+            job_id: DataWriterMetrics(path, self.row_counts.get(job_id.partition(".")[0]), size)
+            for job_id, (path, size) in self.jobs.items()
+        }
 
     @property
     def row_counts(self) -> dict[str, int | None]:
@@ -287,10 +309,12 @@ class NormalizeInfo(StepResult[NormalizeReport]):
         """The duration of all packages."""
         return sum((package.seconds for package in self.packages), 0.0)
 
-    def asdict(self) -> dict[str, Any]:
-        """Return plain data that can be loaded as a table."""
+    def recorded_facts(self) -> dict[str, Any]:
+        """Return the plain data that a trace keeps."""
         return {
-            **StepResult.asdict(self),
+            **StepResult.recorded_facts(self),
+            "job_metrics": [*metric_rows("job_id", self.metrics_by_load("job_metrics"))],
+            "table_metrics": [*metric_rows("table_name", self.metrics_by_load("table_metrics"))],
             "seconds": self.seconds,
             "bytes_in": sum(package.bytes_in for package in self.packages),
             "bytes_out": sum(package.bytes_out for package in self.packages),

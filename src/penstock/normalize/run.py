@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +27,17 @@ from penstock.normalize.table_inputs import TableInput, table_inputs
 from penstock.normalize.table_parts import PackageContext, TablePart, table_part, write_dataset
 from penstock.package import DataFolder, Package
 from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.manifest import job_sizes
 from penstock.schema import Evidence, decide
 from penstock.schema.frozen_map import FrozenMap
 from penstock.spark.folders import folder_aggregates, folder_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
+    from penstock.package import TableEntry
     from penstock.package.extract_manifest import ExtractedTable
     from penstock.schema import NamingConvention, Schema, StoredSchema
     from penstock.schema.types import DataType
@@ -62,7 +65,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
 
     Idempotent: each attempt writes to a new folder, and takes effect with `save_normalized`.
     """
-    started = time.monotonic()
+    started, started_at = time.monotonic(), datetime.now(UTC)
     attempt = uuid.uuid4().hex[:12]
     extracted = ExtractManifest.from_dict(package.read_extracted())
     progress = TableProgress(collector or Collector())
@@ -96,8 +99,18 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
             steps=context.stopwatch.steps(sizes),
             bytes_in=sum(table.bytes for table in extracted.tables),
             bytes_out=sum(sizes.values()),
+            started_at=started_at,
+            jobs=_job_files(package, entries, folders.values()),
         ),
     )
+
+
+def _job_files(
+    package: Package, entries: Sequence[TableEntry], folders: Iterable[DataFolder]
+) -> dict[str, tuple[str, int | None]]:
+    """Return the address and the bytes of each job's files, by job id."""
+    sizes = job_sizes(entries, folders)
+    return {entry.job_id: (package.store.path(entry.data or ""), sizes[entry.job]) for entry in entries}
 
 
 def _normalize_tables(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.errors import PackageDamaged, UnsafePath
+from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.interfaces.refresh import Refresh
 from penstock.package.layout import EXTRACTED_FILE
 from penstock.package.storage import safe_name
@@ -15,6 +17,9 @@ from penstock.schema.frozen_map import FrozenMap, freeze, thaw
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.schema import NamingConvention
+
+_FILE_ID_DIGITS: Final = 10
 DataFormat = Literal["rows", "typed"]
 """The format of data files: `rows` is one column of JSON texts, `typed` has the columns of a frame."""
 
@@ -107,6 +112,12 @@ class ExtractManifest:
             )
         except (KeyError, TypeError, AttributeError, RecursionError, UnsafePath) as error:
             raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error
+
+
+def extracted_job_name(table: ExtractedTable, naming: NamingConvention) -> ParsedLoadJobFileName:
+    """Return the job of an extracted table, the same at every call; a table may have several folders."""
+    file_id = hashlib.sha256(table.folder.encode()).hexdigest()[:_FILE_ID_DIGITS]
+    return ParsedLoadJobFileName(naming.normalize_tables_path(table.table), file_id, 0, "parquet")
 
 
 def _parse_refresh(document: Mapping[str, Any] | None) -> Refresh | None:

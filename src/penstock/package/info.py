@@ -5,15 +5,14 @@ They take a few small files and listings of job folders; no data file is read.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.errors import InvalidJobFileName, PackageDamaged
 from penstock.interfaces.humanize import human_seconds, human_size
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
-from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.extract_manifest import ExtractManifest, extracted_job_name
 from penstock.package.layout import (
     COMPLETED_FILE,
     EXTRACTED_FILE,
@@ -29,13 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from penstock.interfaces.refresh import TRefreshMode
-    from penstock.package.extract_manifest import ExtractedTable
     from penstock.package.job_folders import ListedJob
     from penstock.package.layout import TJobState, TLoadPackageStatus
     from penstock.package.package import Package
     from penstock.schema import NamingConvention
-
-_FILE_ID_DIGITS: Final = 10
 
 
 class LoadJobInfo(NamedTuple):
@@ -256,17 +252,11 @@ def _extracted_jobs(
             file_size=table.bytes,
             created_at=created_at,
             elapsed=elapsed,
-            job_file_info=_extracted_job_name(table, naming.normalize_tables_path(table.table)),
+            job_file_info=extracted_job_name(table, naming),
             rows=table.rows,
         )
         for table in extracted.tables
     ]
-
-
-def _extracted_job_name(table: ExtractedTable, table_name: str) -> ParsedLoadJobFileName:
-    """Return a name that is the same at every call; a table may have several folders."""
-    file_id = hashlib.sha256(table.folder.encode()).hexdigest()[:_FILE_ID_DIGITS]
-    return ParsedLoadJobFileName(table_name, file_id, 0, "parquet")
 
 
 def job_infos(package: Package, jobs: Iterable[ListedJob]) -> list[LoadJobInfo]:

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import logger
+from penstock.config import logger, redact
 from penstock.errors import LeaseLost, PenstockError, SlotTaken, StorageFull, in_stage
 from penstock.extract.waves.checkpoints import has_waves
 from penstock.extract.waves.executors import ExecutorBackend
@@ -89,8 +89,15 @@ class Execution:
         recorder.watch, recorder.package_location = self._workspace.watch, self._packages.store.path("")
         recorder.destination_info = {
             "destination_name": target.destination.destination_name,
+            "destination_type": target.destination.destination_type,
+            "environment": target.destination.environment,
+            "destination_displayable_credentials": str(target.config),
+            "destination_fingerprint": target.config.fingerprint(),
             "dataset_name": target.pipeline.dataset_name,
             "location": self._workspace.client.displayable_location(),
+            "staging_name": target.staging and target.staging.destination_name,
+            "staging_type": target.staging and target.staging.destination_type,
+            "staging_displayable_credentials": target.staging_bucket and redact(target.staging_bucket),
         }
 
     # --- the calls

@@ -581,7 +581,9 @@ class Pipeline:
     def _record_call(self) -> Iterator[Recorder]:
         """Record one call in the history; an error in a step is raised as `PipelineStepFailed`."""
         self.activate()
-        recorder = late_imports.recorder.Recorder(self.pipeline_name, self._hooks, self._history())
+        recorder = late_imports.recorder.Recorder(
+            self.pipeline_name, self._hooks, self._history(), pipeline=self
+        )
         recorder.notify_start()
         try:
             with self._run_context(), recorder.capture_settings(), interrupt_on_sigterm():

@@ -14,7 +14,7 @@ from penstock.extract.report import ExtractInfo
 from penstock.interfaces.hooks import call_hooks
 from penstock.load.report import LoadInfo
 from penstock.normalize.report import NormalizeInfo
-from penstock.pipeline.trace import STEPS, PipelineTrace, RunStart, StepTrace
+from penstock.pipeline.trace import STEPS, PipelineTrace, RunStart, StepTrace, execution_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,13 +34,22 @@ class Recorder:
     """Collects the reports and times of each step; returns the infos and the trace of the run."""
 
     def __init__(
-        self, pipeline_name: str, hooks: tuple[RunHooks, ...] = (), history: TraceHistory | None = None
+        self,
+        pipeline_name: str,
+        hooks: tuple[RunHooks, ...] = (),
+        history: TraceHistory | None = None,
+        pipeline: Any = None,
     ) -> None:
-        """`history` is where the start of the run is recorded."""
+        """`history` is where the start of the run is recorded; `pipeline` is that of the infos."""
         self.pipeline_name, self._hooks, self._history = pipeline_name, hooks, history
+        self._pipeline = pipeline
         self.transaction_id = uuid.uuid4().hex
         self.started_at = datetime.now(UTC)
-        self.destination_info: Mapping[str, str] = {}
+        self.destination_info: Mapping[str, Any] = {
+            "destination_name": "",
+            "dataset_name": "",
+            "location": "",
+        }
         """The destination as `LoadInfo` shows it."""
         self.package_location = ""
         """The folder of the packages."""
@@ -139,6 +148,7 @@ class Recorder:
             packages=packages,
             started_at=started,
             finished_at=finished,
+            pipeline=self._pipeline,
         )
 
     def normalize_info(self) -> NormalizeInfo:
@@ -152,7 +162,11 @@ class Recorder:
         )
         started, finished = self._step_times.get("normalize", (None, None))
         return NormalizeInfo(
-            pipeline_name=self.pipeline_name, packages=packages, started_at=started, finished_at=finished
+            pipeline_name=self.pipeline_name,
+            packages=packages,
+            started_at=started,
+            finished_at=finished,
+            pipeline=self._pipeline,
         )
 
     def load_info(self) -> LoadInfo:
@@ -163,9 +177,7 @@ class Recorder:
         started, finished = self._step_times.get("load", (None, None))
         return LoadInfo(
             pipeline_name=self.pipeline_name,
-            destination_name=self.destination_info.get("destination_name", ""),
-            dataset_name=self.destination_info.get("dataset_name", ""),
-            location=self.destination_info.get("location", ""),
+            **self.destination_info,
             packages=tuple(self.load_reports),
             seconds={name: self.seconds[name] for name in STEPS if name in self.seconds},
             notes=tuple(self.notes),
@@ -173,6 +185,7 @@ class Recorder:
             pending=frozenset(self.pending_ids),
             started_at=started,
             finished_at=finished,
+            pipeline=self._pipeline,
         )
 
     def capture_settings(self) -> AbstractContextManager[object]:
@@ -188,6 +201,7 @@ class Recorder:
             finished_at=datetime.now(UTC),
             steps=tuple(self._step_trace(name) for name in STEPS if name in self.seconds),
             resolved_config_values=self._resolved_values.values(),
+            execution_context=execution_context(),
         )
 
     def failure(self, pipeline: Any, error: Exception) -> PipelineStepFailed:
@@ -229,8 +243,11 @@ class Recorder:
             "normalize": self._normalized_totals,
             "load": self._loaded_totals,
         }[name]()
+        started_at, finished_at = self._step_times.get(name, (None, None))
         return StepTrace(
             step=name,
+            started_at=started_at,
+            finished_at=finished_at,
             seconds=round(self.seconds[name], 3),
             info=self._step_info(name),
             rows=rows,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
@@ -42,8 +44,16 @@ class StepInfo(Protocol):
         """The ids of its packages."""
         ...
 
+    def recorded_facts(self) -> dict[str, Any]:
+        """Return the plain data that a trace keeps."""
+        ...
+
     def asdict(self) -> dict[str, Any]:
         """Return plain data, which can be loaded as a table."""
+        ...
+
+    def asstr(self, verbosity: int = 0) -> str:
+        """Return text; with `verbosity` the packages and their jobs follow."""
         ...
 
 
@@ -60,9 +70,35 @@ class StoredStepInfo:
         load_ids: Sequence[str] = self.document["loads_ids"]
         return load_ids
 
+    @property
+    def row_counts(self) -> dict[str, int | None]:
+        """The rows of each table."""
+        counts: dict[str, int | None] = {}
+        for table in self.document.get("tables", ()):
+            name, rows = table["table"], table["rows"]
+            before = counts.get(name, 0)
+            counts[name] = None if rows is None or before is None else before + rows
+        return counts
+
+    def recorded_facts(self) -> dict[str, Any]:
+        """Return the plain data that a trace keeps."""
+        return dict(self.document)
+
     def asdict(self) -> dict[str, Any]:
         """Return plain data, which can be loaded as a table."""
-        return dict(self.document)
+        return self.recorded_facts()
+
+    def asstr(self, verbosity: int = 0) -> str:
+        """Return the text; a trace does not keep the packages, so it is the same for any `verbosity`."""
+        del verbosity
+        return self.text
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a value of the document, such as `dataset_name`."""
+        try:
+            return self.document[name]
+        except KeyError:
+            raise AttributeError(name) from None
 
     def __str__(self) -> str:
         return self.text
@@ -82,6 +118,24 @@ class StepTrace:
     error: str | None = None
     """The text of the error."""
     error_code: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def step_info(self) -> StepInfo:
+        """The result of the step."""
+        return self.info
+
+    @property
+    def step_exception(self) -> str | None:
+        """The text of the error; None for a step without one."""
+        return self.error
+
+    def asstr(self, verbosity: int = 0) -> str:
+        """Return the step as text; with `verbosity` its packages and their jobs follow."""
+        # The info of a step that failed before its first package is empty.
+        has_info = self.error is None or self.info.loads_ids
+        return "\n".join([self.summary(), *([self.info.asstr(verbosity)] if has_info else [])])
 
     def summary(self) -> str:
         """Return one line: duration, rows, bytes, Spark jobs, and an error in a second one.
@@ -101,13 +155,15 @@ class StepTrace:
         """Return plain data."""
         return {
             "step": self.step,
+            "started_at": self.started_at.isoformat() if self.started_at else None,
+            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
             "seconds": self.seconds,
             "rows": self.rows,
             "bytes": self.bytes,
             "spark_jobs": self.spark_jobs,
             "error": self.error,
             "error_code": self.error_code,
-            "info": self.info.asdict(),
+            "info": self.info.recorded_facts(),
             "text": str(self.info),
         }
 
@@ -115,7 +171,26 @@ class StepTrace:
     def from_dict(document: Mapping[str, Any]) -> StepTrace:
         """Read what `asdict` returned."""
         facts = dict(document)
-        return StepTrace(info=StoredStepInfo(document=facts.pop("info"), text=facts.pop("text")), **facts)
+        started_at, finished_at = (_parse_time(facts.pop(key, None)) for key in ("started_at", "finished_at"))
+        info = StoredStepInfo(document=facts.pop("info"), text=facts.pop("text"))
+        return StepTrace(info=info, started_at=started_at, finished_at=finished_at, **facts)
+
+
+def _parse_time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def execution_context() -> dict[str, Any]:
+    """Return the version of Python, the system and the number of processors.
+
+    >>> sorted(execution_context())
+    ['cpu', 'os', 'python']
+    """
+    return {
+        "python": platform.python_version(),
+        "cpu": os.cpu_count(),
+        "os": {"name": platform.system(), "version": platform.release()},
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +210,9 @@ class PipelineTrace:
     steps: tuple[StepTrace, ...] = ()
     resolved_config_values: tuple[ResolvedValue, ...] = ()
     """The settings that were resolved during the run, with their providers; no secrets."""
+    execution_context: Mapping[str, Any] = field(default_factory=dict)
+    """The version of Python, the system and the number of processors."""
+    engine_version: int = ENGINE_VERSION
 
     @property
     def seconds(self) -> float:
@@ -172,7 +250,8 @@ class PipelineTrace:
             "pipeline_name": self.pipeline_name,
             "started_at": self.started_at.isoformat(),
             "finished_at": self.finished_at.isoformat(),
-            "engine_version": ENGINE_VERSION,
+            "engine_version": self.engine_version,
+            "execution_context": dict(self.execution_context),
             "resolved_config_values": [value.asdict() for value in self.resolved_config_values],
             "steps": [step.asdict() for step in self.steps],
         }
@@ -189,23 +268,25 @@ class PipelineTrace:
                 ResolvedValue(**value) for value in document["resolved_config_values"]
             ),
             steps=tuple(map(StepTrace.from_dict, document["steps"])),
+            execution_context=document.get("execution_context", {}),
+            engine_version=document["engine_version"],
         )
 
     def _last_info(self, name: TPipelineStep) -> StepInfo | None:
         trace = self.last_pipeline_step_trace(name)
         return trace.info if trace else None
 
-    def __str__(self) -> str:
+    def asstr(self, verbosity: int = 0) -> str:
+        """Return the run as text; with `verbosity` the packages and their jobs follow each step."""
         begun = f"{self.started_at:%Y-%m-%d %H:%M:%S} UTC"
         lines = [f"Run of {self.pipeline_name!r} at {begun}, {self.seconds:.1f} s"]
-        for step in self.steps:
-            lines.append(step.summary())
-            # The info of a step that failed before its first package is empty.
-            if step.error is None or step.info.loads_ids:
-                lines.append(str(step.info))
+        lines += [step.asstr(verbosity) for step in self.steps]
         if self.resolved_config_values:
             lines += ["settings", *(f"  {value}" for value in self.resolved_config_values)]
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.asstr()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

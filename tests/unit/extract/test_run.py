@@ -325,4 +325,4 @@ def test_metrics_are_part_of_the_report(package: Package) -> None:
         penstock.current.resource_metrics()["pages"] = 3
         yield 1
 
-    assert extract_data(rows, package).report.metrics == {"rows": {"pages": 3}}
+    assert extract_data(rows, package).report.custom_metrics == {"rows": {"pages": 3}}

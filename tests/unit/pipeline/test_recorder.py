@@ -112,7 +112,7 @@ def test_infos_can_be_loaded_as_tables_load_after_load(infos: Sequence[Any], bac
     }
     assert all(name.split(".")[1].strip("_") for name in columns)
     assert [name for name in columns if "__v_" in name] == []
-    assert columns["_info.pipeline_name"].data_type == "text"
+    assert columns["_info.pipeline__pipeline_name"].data_type == "text"
     assert columns["_info.started_at"].data_type == "timestamp"
     assert columns["_info__loads_ids.value"].data_type == "text"
     assert "_info__tables" in tables
@@ -171,7 +171,8 @@ def test_an_extraction_is_shown_with_rows_bytes_and_failures() -> None:
 
 def test_the_recorder_returns_infos_with_the_times_of_their_steps() -> None:
     recorder = Recorder("shop")
-    recorder.package_location, recorder.destination_info = "s3://bucket", {"destination_name": "delta"}
+    recorder.package_location = "s3://bucket"
+    recorder.destination_info = {**recorder.destination_info, "destination_type": "delta"}
     with recorder.step("extract"):
         recorder.record_extracted(EXTRACTED)
     with recorder.step("load"):
@@ -188,6 +189,7 @@ def test_the_recorder_returns_infos_with_the_times_of_their_steps() -> None:
     assert extracted.started_at is not None
     assert extracted.started_at <= (loaded.started_at or NOW - timedelta(days=9999))
     assert (normalized.started_at, normalized.finished_at) == (None, None)
+    assert (loaded.destination_type, loaded.staging_name) == ("delta", None)
 
 
 def test_a_trace_can_be_loaded_as_a_table() -> None:
