@@ -81,9 +81,14 @@ def test_infos_can_be_loaded_as_data(spark: SparkSession, location: str, tmp_pat
     assert pipeline.last_trace is not None
     trace = pipeline.last_trace
 
-    pipeline.run([info.asdict()], table_name="_load_info")
+    pipeline.run([info], table_name="_load_info")
     pipeline.run([trace.last_normalize_info.asdict()], table_name="_normalize_info")
     pipeline.run([trace.asdict()], table_name="_trace")
 
     counts = pipeline.dataset().row_counts()
     assert (counts["_load_info__tables"], counts["_normalize_info"], counts["_trace__steps"]) == (2, 1, 3)
+    assert counts["_load_info__job_metrics"] == counts["_load_info__load_packages__jobs"] == 2
+    ((metrics,),) = info.metrics.values()
+    jobs = metrics["job_metrics"].values()
+    assert all(metrics["started_at"] <= job.started_at <= job.finished_at for job in jobs)
+    assert (info.destination_type, info.first_run) == ("delta", True)

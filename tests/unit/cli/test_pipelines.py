@@ -182,6 +182,7 @@ def test_the_last_runs_are_shown_the_newest_first(disk: Path) -> None:
             "started_at",
             "finished_at",
             "engine_version",
+            "execution_context",
             "resolved_config_values",
             "steps",
         )
