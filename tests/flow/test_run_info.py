@@ -91,4 +91,4 @@ def test_infos_can_be_loaded_as_data(spark: SparkSession, location: str, tmp_pat
     ((metrics,),) = info.metrics.values()
     jobs = metrics["job_metrics"].values()
     assert all(metrics["started_at"] <= job.started_at <= job.finished_at for job in jobs)
-    assert (info.destination_type, info.first_run) == ("delta", True)
+    assert (info.destination_type, info.first_run) == ("penstock.destinations.delta", True)
