@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.dataset.dataset import Dataset
 from penstock.dataset.query_text import bind_values, is_query, resolve_tables
 from penstock.errors import UsageError
+from penstock.interfaces.sql_client import SqlClientBase
 from penstock.package.sql import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     import pandas as pd
     import pyarrow as pa
@@ -92,7 +92,7 @@ class Cursor:
 _LATE_BINDING_CONF: Final = "spark.sql.legacy.parameterSubstitution.constantsOnly"
 
 
-class SqlClient:
+class SqlClient(SqlClientBase["SparkSession"]):
     """Spark SQL with the tables of one dataset by their bare names.
 
     Every query sees the loads that are complete when it runs, and the changes of earlier statements.
@@ -128,22 +128,9 @@ class SqlClient:
         self._run_dml(sql, args, named)
         return None
 
-    def execute_many(self, statements: Sequence[str], *args: Any, **named: Any) -> list[Rows]:
-        """Run statements in order with the same values, and return the rows of each query."""
-        results = (self.execute_sql(statement, *args, **named) for statement in statements)
-        return [rows for rows in results if rows is not None]
-
-    def execute_fragments(self, fragments: Sequence[str], *args: Any, **named: Any) -> Rows | None:
-        """Run one statement, joined from fragments."""
-        return self.execute_sql("".join(fragments), *args, **named)
-
     def has_dataset(self) -> bool:
         """Return whether anything was ever loaded."""
         return self._source.client.is_storage_initialized()
-
-    def make_qualified_table_name(self, table_name: str) -> str:
-        """Return the quoted name of a table with its dataset, for statements of this client."""
-        return quote_name(self.dataset_name, table_name)
 
     def fully_qualified_dataset_name(self) -> str:
         """Return the quoted name of the dataset, for statements of this client."""
@@ -156,14 +143,6 @@ class SqlClient:
     def close(self) -> None:
         """Close the sessions that were opened to inspect or change the tables."""
         self._source.pool.close()
-
-    def __enter__(self) -> SqlClient:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _open_dataset(self) -> Dataset:
         return Dataset(self._source, name=self.dataset_name)

@@ -51,6 +51,7 @@ from penstock.interfaces.ledger import (
 from penstock.interfaces.loadjob import AppliedJob, FollowupJob, LoadJob, LoadMark, NewLoadJob, TLoadJobState
 from penstock.interfaces.refresh import RENEW, Refresh, Renewal, TRefreshMode, check_refresh, renewal_of
 from penstock.interfaces.source import Flow, ItemStep, Limit, Stream
+from penstock.interfaces.sql_client import SqlClientBase
 
 __all__ = [
     "RENEW",
@@ -77,6 +78,7 @@ __all__ = [
     "ParsedLoadJobFileName",
     "Refresh",
     "Renewal",
+    "SqlClientBase",
     "StateInfo",
     "StorageSchemaInfo",
     "Stream",

@@ -39,6 +39,7 @@ __all__ = [
     "package_listing",
     "recorder",
     "restore",
+    "signature_name",
     "state_changes",
     "state_view",
     "sync",
@@ -52,6 +53,16 @@ _PATHS: Final = {
     "frame_writer": "penstock.spark.frame_writer",
 }
 """The paths of modules outside of this package."""
+_SIGNATURE_NAMES: Final = {
+    "LoadJobInfo": "penstock.package",
+    "LoadPackageInfo": "penstock.package",
+    "NormalizeInfo": "penstock.normalize.report",
+    "RunConfiguration": "penstock.pipeline.settings",
+    "StateInjectableContext": "penstock.pipeline.state",
+    "TLoadPackageState": "penstock.package",
+    "TPipelineState": "penstock.pipeline.state",
+}
+"""Names in the signatures of `Pipeline`, and their modules."""
 _NEED_SPARK: Final = frozenset(("cursor", "drop", "execution", "frame_writer", "sync", "target", "workspace"))
 
 
@@ -68,6 +79,13 @@ def __getattr__(name: str) -> Any:
         raise MissingExtra(extra="rich", needed_for='progress="rich"') from error
     globals()[name] = module
     return module
+
+
+def signature_name(name: str) -> Any:
+    """Return a name in the signatures of `Pipeline`, whose module is imported now."""
+    if name not in _SIGNATURE_NAMES:
+        raise AttributeError(name)
+    return getattr(import_module(_SIGNATURE_NAMES[name]), name)
 
 
 def _require_spark() -> None:

@@ -8,21 +8,42 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from penstock.config import config_value, enter_scope, in_scope, logger
+from penstock.config import (
+    ConfigValue,
+    TSecretValue,
+    config_value,
+    enter_scope,
+    in_scope,
+    known_sections,
+    logger,
+)
 from penstock.errors import CannotRestorePipelineException, PipelineConfigMissing, PipelineNotActive
-from penstock.interfaces import Destination, check_refresh
+from penstock.extract.report import ExtractInfo
+from penstock.interfaces import Destination, JobClientBase, SqlClientBase, TLoaderFileFormat, check_refresh
 from penstock.interfaces.run_context import current_context, override_context, update_context
+from penstock.load.report import LoadInfo
 from penstock.pipeline import late_imports
 from penstock.pipeline.arguments import check_dispositions, check_file_format, resolve_extract_settings
-from penstock.pipeline.configuration import resolve_salt
+from penstock.pipeline.configuration import PipelineConfiguration, resolve_salt
 from penstock.pipeline.context import PipelineContext, format_dataset_name
 from penstock.pipeline.frame_engine import SparkFrameEngine
 from penstock.pipeline.local_pipeline import LocalPipeline
-from penstock.pipeline.progress import resolve_collector
+from penstock.pipeline.progress import _Collector, resolve_collector
 from penstock.pipeline.schema_files import SchemaFiles
 from penstock.pipeline.signals import interrupt_on_sigterm
-from penstock.pipeline.trace import TraceHistory
+from penstock.pipeline.trace import PipelineTrace, TraceHistory
+from penstock.pipeline.types import (
+    SupportsPipeline,
+    TAnySchemaColumns,
+    TColumnNames,
+    TDestination,
+    TDestinationReferenceArg,
+    TRefreshMode,
+    TSchemaContract,
+    TWriteDispositionConfig,
+)
 from penstock.pipeline.workdir import WorkDir, check_name
+from penstock.schema import NamingConvention, Schema, TSchemaTables
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
@@ -32,41 +53,67 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import Dataset
-    from penstock.dataset.sqlclient import SqlClient
     from penstock.extract.plan import OnError
-    from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
-    from penstock.interfaces import Flow, JobClientBase
-    from penstock.interfaces.capabilities import TLoaderFileFormat
+    from penstock.interfaces import Flow
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
-    from penstock.load.report import LoadInfo
     from penstock.normalize.report import NormalizeInfo
     from penstock.package import LoadJobInfo, LoadPackageInfo, TLoadPackageState
-    from penstock.pipeline.configuration import PipelineConfiguration
     from penstock.pipeline.execution import Execution
     from penstock.pipeline.package_listing import PackageListing
     from penstock.pipeline.recorder import Recorder
     from penstock.pipeline.settings import RunConfiguration
-    from penstock.pipeline.state import TPipelineState
+    from penstock.pipeline.state import StateInjectableContext, TPipelineState
     from penstock.pipeline.state_changes import StateChange
     from penstock.pipeline.state_view import StateView
     from penstock.pipeline.target import Target
-    from penstock.pipeline.trace import PipelineTrace
-    from penstock.pipeline.types import (
-        TAnySchemaColumns,
-        TColumnNames,
-        TDestinationReferenceArg,
-        TRefreshMode,
-        TSchemaContract,
-        TWriteDispositionConfig,
-    )
     from penstock.pipeline.unbound_packages import UnboundPackages
     from penstock.pipeline.workspace import Workspace
-    from penstock.schema import NamingConvention, Schema, TSchemaTables
+
+
+# The public names, with those in the signatures of the page.
+__all__ = [
+    "ConfigValue",
+    "ExtractInfo",
+    "JobClientBase",
+    "LoadInfo",
+    "LoadJobInfo",
+    "LoadPackageInfo",
+    "NamingConvention",
+    "NormalizeInfo",
+    "Pipeline",
+    "PipelineConfiguration",
+    "PipelineTrace",
+    "RunConfiguration",
+    "Schema",
+    "SqlClientBase",
+    "StateInjectableContext",
+    "SupportsPipeline",
+    "TAnySchemaColumns",
+    "TColumnNames",
+    "TDestination",
+    "TDestinationReferenceArg",
+    "TLoadPackageState",
+    "TLoaderFileFormat",
+    "TPipelineState",
+    "TRefreshMode",
+    "TSchemaContract",
+    "TSchemaTables",
+    "TSecretValue",
+    "TWriteDispositionConfig",
+    "_Collector",
+    "active_pipeline",
+    "known_sections",
+]
 
 _LOG = logger("penstock.pipeline")
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of the page's signatures whose module `import penstock` must not import."""
+    return late_imports.signature_name(name)
 
 
 class Pipeline:
@@ -466,7 +513,7 @@ class Pipeline:
         """
         return late_imports.workspace.open_dataset(self._target(), spark=self._spark, consistent=consistent)
 
-    def sql_client(self, schema_name: str | None = None) -> SqlClient:
+    def sql_client(self, schema_name: str | None = None) -> SqlClientBase[Any]:
         """Return a client for Spark SQL on the tables, by their bare names; use it in a `with` block.
 
         Values for `%s` are bound by the engine. `schema_name` selects the dataset where each schema has one.

@@ -16,12 +16,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from penstock.errors import MissingExtra, UsageError
 from penstock.interfaces.progress import STEP_COUNTERS, Collector
+from penstock.interfaces.progress import Collector as _Collector
 from penstock.pipeline import late_imports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Collector", "log", "null", "rich", "tqdm"]
+__all__ = ["Collector", "_Collector", "log", "null", "rich", "tqdm"]
 
 
 class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.log(5)`

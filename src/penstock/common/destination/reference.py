@@ -21,9 +21,12 @@ from penstock.common.destination.client import (
     WithStagingDataset,
     WithStateSync,
 )
+from penstock.config import BaseConfiguration, configspec
 from penstock.interfaces import Destination, DestinationReference
+from penstock.schema import Schema, TSchemaTables, TTableSchema, TWriteDisposition
 
 __all__ = [
+    "BaseConfiguration",
     "Destination",
     "DestinationCapabilitiesContext",
     "DestinationClientConfiguration",
@@ -35,10 +38,15 @@ __all__ = [
     "JobClientBase",
     "LoadJob",
     "NewLoadJob",
+    "Schema",
     "StateInfo",
     "StorageSchemaInfo",
     "TLoadJobState",
     "TLoaderFileFormat",
+    "TSchemaTables",
+    "TTableSchema",
+    "TWriteDisposition",
     "WithStagingDataset",
     "WithStateSync",
+    "configspec",
 ]

@@ -5,6 +5,7 @@
 'orders.0123456789.1.reference'
 """
 
+from penstock.compat.types import DictStrAny
 from penstock.package import (
     FileStorage,
     LoadJobInfo,
@@ -24,6 +25,7 @@ from penstock.package import (
 )
 
 __all__ = [
+    "DictStrAny",
     "FileStorage",
     "LoadJobInfo",
     "LoadPackageInfo",
