@@ -62,6 +62,7 @@ PenstockError
 │   ├── TablesMovedOn
 │   ├── UnboundColumnException
 │   ├── UnknownDestination
+│   ├── UnknownSourceReference
 │   ├── UnsafePath
 │   ├── UnsupportedData
 │   ├── UnsupportedVersion
@@ -1071,6 +1072,20 @@ class UnknownDestination(UsageError):
             "settings; plug-ins register an entry point in the group 'penstock.destinations'",
             name=name,
             known=known,
+        )
+
+
+class UnknownSourceReference(UsageError, KeyError):
+    """No source has this reference."""
+
+    code = "unknown-source-reference"
+
+    def __init__(self, *, ref: str, tried: tuple[str, ...]) -> None:
+        super().__init__(
+            f"unknown source {ref!r}; tried {', '.join(tried)}",
+            hint="write module.function: a source or a resource in a module that Python finds",
+            ref=ref,
+            tried=tried,
         )
 
 

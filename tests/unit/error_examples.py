@@ -136,6 +136,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "UnboundColumnException": {"column": "price"},
     "UnknownDestination": {"name": "detla", "known": ("delta",)},
+    "UnknownSourceReference": {"ref": "shop", "tried": ("shop", "sources.shop.shop")},
     "UnsafePath": {"name": "../secrets.toml", "reason": "it leads out of its folder or has an empty part"},
     "UnsupportedData": {"data_type": "str", "reason": "it is one value, not rows"},
     "UnsupportedVersion": {"what": "Spark", "has": "3.5.6", "supports": "4.0 and 4.1"},

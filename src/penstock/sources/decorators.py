@@ -18,6 +18,7 @@ from penstock.sources.factory import SourceFactory, SourceOptions
 from penstock.sources.resource import Resource
 from penstock.sources.section import module_section, sections_of
 from penstock.sources.source import Source
+from penstock.sources.source_reference import register_source
 from penstock.sources.user_function import UserFunction
 
 if TYPE_CHECKING:
@@ -115,9 +116,11 @@ def source(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         parallelized=parallelized,
         cls=_impl_cls,
     )
-    if func is None:
-        return lambda function: SourceFactory(function, options)
-    return SourceFactory(func, options)
+
+    def declare(function: Callable[..., Any]) -> SourceFactory:
+        return register_source(SourceFactory(function, options), options)
+
+    return declare if func is None else declare(func)
 
 
 @overload
@@ -219,7 +222,34 @@ def transformer(f: Callable[..., Any], /, **arguments: Unpack[ResourceArguments]
 def transformer(
     f: None = None, /, **arguments: Unpack[ResourceArguments]
 ) -> Callable[[Callable[..., Any]], Resource]: ...
-def transformer(f: Callable[..., Any] | None = None, /, **arguments: Unpack[ResourceArguments]) -> Any:
+def transformer(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
+    f: Callable[..., Any] | None = None,
+    /,
+    data_from: Resource | None = None,
+    name: str | Callable[[Any], str] | None = None,
+    table_name: str | Callable[[Any], str] | None = None,
+    max_table_nesting: int | None = None,
+    write_disposition: Any = None,
+    columns: Any = None,
+    primary_key: Any = None,
+    merge_key: Any = None,
+    schema_contract: Any = None,
+    table_format: Any = None,
+    file_format: Any = None,
+    references: Any = None,
+    nested_hints: Any = None,
+    selected: bool = True,  # noqa: FBT001, FBT002 - as above
+    spec: type[BaseConfiguration] | None = None,
+    parallelized: bool = False,  # noqa: FBT001, FBT002 - as above
+    section: str | None = None,
+    standalone: bool | None = None,  # noqa: FBT001 - as above
+    _impl_cls: type[Resource] = Resource,
+    *,
+    incremental: Any = None,
+    work_items: Any = None,
+    rate_limit: str | None = None,
+    nested: NestedValues | None = None,
+) -> Any:
     """Declare a transformer: a function that takes an item of another resource, and returns or yields items.
 
     It takes the arguments of `resource`. `data_from`, or `|`, names the resource that feeds it.
@@ -230,7 +260,32 @@ def transformer(f: Callable[..., Any] | None = None, /, **arguments: Unpack[Reso
     >>> list(resource([1, 2], name="numbers") | details(factor=10))
     [{'number': 1, 'double': 20}, {'number': 2, 'double': 40}]
     """
-    declare: Any = resource(None, **arguments)
+    declare: Any = resource(
+        None,
+        name=name,
+        table_name=table_name,
+        max_table_nesting=max_table_nesting,
+        write_disposition=write_disposition,
+        columns=columns,
+        primary_key=primary_key,
+        merge_key=merge_key,
+        schema_contract=schema_contract,
+        table_format=table_format,
+        file_format=file_format,
+        references=references,
+        nested_hints=nested_hints,
+        selected=selected,
+        spec=spec,
+        parallelized=parallelized,
+        incremental=incremental,
+        section=section,
+        standalone=standalone,
+        data_from=data_from,
+        work_items=work_items,
+        rate_limit=rate_limit,
+        nested=nested,
+        _impl_cls=_impl_cls,
+    )
     return partial(declare, is_transformer=True) if f is None else declare(f, is_transformer=True)
 
 
