@@ -56,6 +56,7 @@ IN_CI = {
         "upsert-updates-and-adds",
         "history-sees-nested-rows",
         "nothing-is-loaded-twice",
+        "tables-are-created-and-reported-once",
     ),
     "iceberg": (
         "append-adds-columns",
@@ -63,14 +64,17 @@ IN_CI = {
         "merge-clears-lists-that-shrink-to-nothing",
         "upsert-takes-the-last-of-a-load",
         "history-sees-nested-rows",
+        "tables-are-created-and-reported-once",
     ),
     "files": (
+        "tables-are-created-and-reported-once",
         "append-adds-columns",
         "replace-by-nothing-empties",
         "merge-without-a-strategy",
         "another-machine-goes-on",
     ),
     "third_party": (
+        "tables-are-created-and-reported-once",
         "append-adds-nested-rows",
         "append-adds-columns",
         "values-come-back",

@@ -100,7 +100,7 @@ def test_column_types_are_widened_and_structs_get_new_fields(location: str, spar
         small = own.sql("SELECT CAST(1 AS INT) AS n, named_struct('x', 1L) AS at")
         tables.append(items(32), small, mark(1), spark=own)
 
-        below.client.alter_table(items(64), items(32))
+        below.client.alter_table(items(64), items(32), {"n": ("INT", "BIGINT")})
         large = own.sql("SELECT 1099511627776L AS n, named_struct('x', 2L, 'y', 'b') AS at")
         tables.append(items(64), large, mark(2), spark=own)
 

@@ -76,6 +76,24 @@ def test_a_schema_is_synchronized_with_existing_tables(
     assert pipeline.dataset()["items"].count() == 1
 
 
+def test_a_table_is_created_by_its_schema_before_its_first_load(
+    location: str, tmp_path: Path, spark: SparkSession
+) -> None:
+    pipeline = make_pipeline(location, tmp_path, spark)
+    pipeline.extract([{"id": 1}], table_name="items")
+    pipeline.normalize()
+
+    created = pipeline.sync_schema()
+
+    assert {name: list(table["columns"]) for name, table in created.items()} == {
+        "items": ["id", "_dlt_load_id", "_dlt_id"]
+    }
+    assert pipeline.dataset()["items"].count() == 0
+    pipeline.load()
+    assert pipeline.dataset()["items"].count() == 1
+    assert pipeline.sync_schema() == {}
+
+
 def test_a_machine_that_does_not_restore_continues_from_its_local_state(
     location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,12 +15,14 @@ from penstock.interfaces.capabilities import (
 )
 from penstock.interfaces.client import (
     JobClientBase,
+    PreparedTables,
     TableCommit,
     WithLedger,
     WithPackageStorage,
     WithStagingDataset,
     WithStateSync,
     WithTableDrop,
+    WithTablesByCommit,
     WithTableVersions,
     WithUndo,
 )
@@ -76,6 +78,7 @@ __all__ = [
     "LoadSnapshot",
     "NewLoadJob",
     "ParsedLoadJobFileName",
+    "PreparedTables",
     "Refresh",
     "Renewal",
     "SqlClientBase",
@@ -97,6 +100,7 @@ __all__ = [
     "WithStateSync",
     "WithTableDrop",
     "WithTableVersions",
+    "WithTablesByCommit",
     "WithUndo",
     "check_refresh",
     "configured",

@@ -10,7 +10,7 @@ from penstock.errors import IdentifierTooLongException
 from penstock.schema import root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -77,10 +77,12 @@ class JobClientBase(ABC):
     def update_stored_schema(
         self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
     ) -> TSchemaTables | None:
-        """Migrate the tables to the schema; return the actual changes.
+        """Create tables and columns that do not exist at the destination; return the update that was applied.
 
-        `only_tables` limits it to some tables. `expected_update` is the change of the schema since the last
-        load; another writer may have applied it already.
+        The result has the tables with the columns that were created or changed. `only_tables` limits it to
+        some tables. `expected_update` is the change of the schema since the last load; another writer may
+        have applied it already. This implementation is for destinations without DDL: it checks names, and
+        returns the expected update.
         """
         self.verify_schema(only_tables)
         return expected_update
@@ -135,6 +137,30 @@ class JobClientBase(ABC):
             raise IdentifierTooLongException(
                 destination=destination, kind=kind, name=name, max_length=max_length
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedTables:
+    """The update of the tables of a load: the part that was applied, and that of the commits of its rows."""
+
+    applied: TSchemaTables
+    by_commits: TSchemaTables
+
+
+class WithTablesByCommit(ABC):
+    """Creates tables and columns in the commit of their first rows.
+
+    A load needs no statement for them; only `update_stored_schema` does.
+    """
+
+    @abstractmethod
+    def prepare_tables(
+        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+    ) -> PreparedTables:
+        """Update the tables of a load, except for what the commits of those `with_rows` do. Idempotent.
+
+        A load calls it instead of `update_stored_schema`, before its first job.
+        """
 
 
 class WithStateSync(ABC):

@@ -8,10 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from penstock.errors import LoadCompletedElsewhere, PackageDamaged
-from penstock.interfaces import CommitRecord, StorageSchemaInfo, WithStagingDataset, WithUndo
+from penstock.interfaces import (
+    CommitRecord,
+    PreparedTables,
+    StorageSchemaInfo,
+    WithStagingDataset,
+    WithTablesByCommit,
+    WithUndo,
+)
 from penstock.load.engine import LoadEngine
 from penstock.load.job_board import JobBoard, JobProgress
 from penstock.load.plan import chains_of, results_by_table, schema_update
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     from penstock.load.settings import LoaderConfiguration
     from penstock.load.target import LoadTarget
     from penstock.package import DataFolder, Manifest, Package
-    from penstock.schema import Table
+    from penstock.schema import Table, TSchemaTables
 
 # A listing spends most of its time waiting for the storage.
 _LISTING_THREADS: Final = 16
@@ -49,17 +56,19 @@ def load(
     verify_data_files(package, job_board.unread_folders(manifest))
     target.ledger.initialize()
     with _load_package_context(package, state):
-        staged_jobs = _prepare_destination(manifest, target, chains)
+        prepared = _prepare_destination(manifest, target, chains)
         LoadEngine(
             job_board,
             target,
             mark=manifest.mark,
-            staged_jobs=staged_jobs,
+            staged_jobs=prepared.staged_jobs,
             load_settings=_strict_on_refresh(load_settings, manifest),
             progress=JobProgress(target.collector, sizes),
         ).run()
         _verify_earlier_commits(job_board, manifest, target)
         applied = results_by_table(job_board.results())
+        if prepared.has_updates_by_commits:
+            package.commit_table_updates(applied)
         target.assert_leased()
         # Every load before this one may have been aborted, so a higher number may be the first load as well.
         is_first = manifest.sequence == 1 or target.ledger.last_commit(manifest.pipeline_name) is None
@@ -148,8 +157,15 @@ def _load_package_context(package: Package, state: StateInfo) -> Iterator[None]:
         yield
 
 
-def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequence[Chain]) -> frozenset[str]:
-    """Create and update tables and empty the staging dataset; return the jobs that write to it.
+class _PreparedLoad(NamedTuple):
+    """The jobs that write to the staging dataset, and whether commits of the load may change columns."""
+
+    staged_jobs: frozenset[str]
+    has_updates_by_commits: bool
+
+
+def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequence[Chain]) -> _PreparedLoad:
+    """Create and update tables, and empty the staging dataset.
 
     Tables are changed once a load, before its first job, and not again when the load is resumed.
     """
@@ -158,16 +174,29 @@ def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequenc
         dispositions = client.get_stage_dispositions() if isinstance(client, WithStagingDataset) else ()
         staged = tuple(chain for chain in chains if chain.write_disposition in dispositions)
         client.initialize_storage()
+        has_updates_by_commits = True
         if package.applied_schema_updates() is None:
             if manifest.is_refresh and not target.destination.capabilities().renews_tables:
                 clear_tables(client, manifest)
             tables = [table for chain in chains for table in chain.tables]
-            update = schema_update(_stored_tables(target.ledger, manifest), client.schema.tables, tables)
-            applied = client.update_stored_schema(tables, update)
+            expected = schema_update(_stored_tables(target.ledger, manifest), client.schema.tables, tables)
+            update = _update_tables(client, tables, manifest, expected)
             if staged:
                 _prepare_staging(client, [table for chain in staged for table in chain.tables])
-            package.commit_schema_updates(applied or {})
-    return frozenset(job for chain in staged for job in chain.jobs)
+            package.commit_schema_updates(update.applied, update.by_commits)
+            has_updates_by_commits = bool(update.by_commits)
+    staged_jobs = frozenset(job for chain in staged for job in chain.jobs)
+    return _PreparedLoad(staged_jobs, has_updates_by_commits)
+
+
+def _update_tables(
+    client: JobClientBase, tables: Sequence[str], manifest: Manifest, expected: TSchemaTables
+) -> PreparedTables:
+    """Update the tables of a load, but leave to its commits what they do anyway."""
+    if isinstance(client, WithTablesByCommit):
+        with_rows = {entry.table for entry in manifest.tables}
+        return client.prepare_tables(tables, with_rows=with_rows, expected_update=expected)
+    return PreparedTables(applied=client.update_stored_schema(tables, expected) or {}, by_commits={})
 
 
 def _prepare_staging(client: JobClientBase, tables: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from penstock.errors import (
     LoadPackageAlreadyCompleted,
@@ -43,12 +43,20 @@ from penstock.package.state import default_state, read_state, with_version
 from penstock.package.storage import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from penstock.interfaces import LoadMark
     from penstock.package.storage import FileStorage
 
 _EPOCH_KEY: Final = "epoch"
+_BY_COMMITS: Final = "by_commits"
+
+
+class _TableUpdates(NamedTuple):
+    """The tables of an update, and those that the commits of the load will add to it."""
+
+    tables: dict[str, Any]
+    by_commits: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -199,17 +207,32 @@ class Package:
 
     def schema_updates(self) -> dict[str, Any] | None:
         """Return the pending schema updates; None once they are applied."""
-        tables = self._read_tables(SCHEMA_UPDATES_FILE)
-        return None if self.applied_schema_updates() is not None else tables
+        document = self._read_tables(SCHEMA_UPDATES_FILE)
+        return None if document is None or self.applied_schema_updates() is not None else document.tables
 
-    def commit_schema_updates(self, applied: Mapping[str, Any]) -> None:
-        """Record the tables that the destination has changed: no update is pending any more."""
-        self.store.put(APPLIED_SCHEMA_UPDATES_FILE, encode_control({"tables": dict(applied)}))
+    def commit_schema_updates(
+        self, applied: Mapping[str, Any], by_commits: Mapping[str, Any] | None = None
+    ) -> None:
+        """Record the tables that the destination has changed: no update is pending any more.
+
+        `by_commits` has the changes that the commits of the load will make.
+        """
+        document = {"tables": dict(applied), **({_BY_COMMITS: dict(by_commits)} if by_commits else {})}
+        self.store.put(APPLIED_SCHEMA_UPDATES_FILE, encode_control(document))
         self.store.delete(SCHEMA_UPDATES_FILE)
+
+    def commit_table_updates(self, tables: Container[str]) -> None:
+        """Record that the commits to these tables have made their changes, and no other commit will."""
+        document = self._read_tables(APPLIED_SCHEMA_UPDATES_FILE)
+        if document is not None and document.by_commits:
+            committed = {name: table for name, table in document.by_commits.items() if name in tables}
+            content = encode_control({"tables": {**document.tables, **committed}})
+            self.store.put(APPLIED_SCHEMA_UPDATES_FILE, content)
 
     def applied_schema_updates(self) -> dict[str, Any] | None:
         """Return the tables that the destination has changed; None before that."""
-        return self._read_tables(APPLIED_SCHEMA_UPDATES_FILE)
+        document = self._read_tables(APPLIED_SCHEMA_UPDATES_FILE)
+        return None if document is None else document.tables
 
     def state(self) -> TLoadPackageState:
         """Return the state of the package; a new one if none was saved."""
@@ -251,14 +274,14 @@ class Package:
         self.store.delete(NORMALIZED_FILE)
         self.store.delete("")
 
-    def _read_tables(self, name: str) -> dict[str, Any] | None:
+    def _read_tables(self, name: str) -> _TableUpdates | None:
         document = read_control(self.store, name)
         if document is None:
             return None
-        tables = document.get("tables")
-        if not isinstance(tables, dict) or not all(_is_table(table) for table in tables.values()):
+        updates = document.get("tables"), document.get(_BY_COMMITS, {})
+        if not all(map(_is_tables, updates)):
             raise PackageDamaged(path=self.store.path(name), reason="it has no tables")
-        return tables
+        return _TableUpdates(*cast("tuple[dict[str, Any], dict[str, Any]]", updates))
 
 
 def orphaned_attempts(attempts: Iterable[str], folders: Iterable[str]) -> list[str]:
@@ -274,6 +297,10 @@ def orphaned_attempts(attempts: Iterable[str], folders: Iterable[str]) -> list[s
     )
     current = {path.partition("/")[0] for path in paths}
     return [attempt for attempt in attempts if attempt not in current]
+
+
+def _is_tables(document: Any) -> bool:
+    return isinstance(document, dict) and all(map(_is_table, document.values()))
 
 
 def _is_table(document: Any) -> bool:

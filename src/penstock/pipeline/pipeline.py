@@ -551,11 +551,10 @@ class Pipeline:
             late_imports.sync.sync_destination(self._target(), spark=self._spark)
 
     def sync_schema(self, schema_name: str | None = None) -> TSchemaTables:
-        """Update the tables at the destination to a schema; without a name to the default one.
+        """Create the tables and columns of a schema at the destination; without a name of the default one.
 
-        Existing tables get the properties, clusters and types of the schema. Missing tables and columns are
-        created with their first rows. Returns the tables and columns that the schema has gained since the
-        last load.
+        Existing tables also get the properties, clusters and types of the schema. Returns the update that was
+        applied: the tables with the columns that were created or widened.
         """
         with self._run_context():
             return late_imports.sync.sync_schema(self._target(), spark=self._spark, schema_name=schema_name)

@@ -94,7 +94,7 @@ def preview_sync(target: Target) -> SyncOutcome:
 
 
 def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> TSchemaTables:
-    """Update the tables at the destination to a schema; return the tables and columns it adds."""
+    """Create the tables and columns of a schema at the destination; return the update that was applied."""
     workspace = Workspace(target, spark=spark)
     try:
         with workspace.lease(), workspace.client:
@@ -109,7 +109,7 @@ def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str 
             stored_tables = Schema.from_dict(json.loads(row.schema)).tables if row else {}
             with workspace.session() as session, workspace.open_client(schema, session) as client:
                 client.initialize_storage()
-                update = schema_update(stored_tables, schema.tables, names)
-                return client.update_stored_schema(names, update) or {}
+                expected = schema_update(stored_tables, schema.tables, names)
+                return client.update_stored_schema(names, expected) or {}
     finally:
         workspace.close()

@@ -11,7 +11,7 @@ from penstock.schema.frozen_map import FrozenMap, freeze, thaw
 from penstock.schema.record import DocumentRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from penstock.schema.naming import NamingConvention
 
@@ -124,6 +124,10 @@ class Table(DocumentRecord):
     def without_columns(self, *names: str) -> Table:
         """Return a copy without these columns."""
         return replace(self, columns=FrozenMap(self.columns).without_keys(*names))
+
+    def with_only_columns(self, names: Container[str]) -> Table:
+        """Return a copy with these of its columns."""
+        return self.without_columns(*(name for name in self.columns if name not in names))
 
     def with_extras(self, **extras: Any) -> Table:
         """Return a copy with other keys of the document."""

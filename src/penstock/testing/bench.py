@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination
     from penstock.load.report import LoadInfo
     from penstock.pipeline.pipeline import Pipeline
+    from penstock.schema import TTableSchema
 
     Read = Callable[[str, str], Sequence[Mapping[str, Any]]]
 
@@ -82,6 +83,10 @@ class Bench:
     def resume(self) -> LoadInfo:
         """Load pending packages."""
         return self.pipeline().run()
+
+    def applied_update(self, load_id: str) -> dict[str, TTableSchema]:
+        """Return the tables and columns that a load has created or changed."""
+        return dict(self.pipeline().get_load_package_info(load_id).schema_update)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return all rows of a table; timestamps as text, in UTC."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import config_value
 from penstock.interfaces import Destination
+from penstock.schema.defaults import SYSTEM_PREFIX
 from penstock.sources.decorators import resource
 from penstock.testing.bench import ROOT_TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -191,6 +192,31 @@ def _check_refresh(bench: Bench) -> None:
         assert documents == expected, f"{mode}: {documents}"
 
 
+def _check_schema_updates(bench: Bench) -> None:
+    pipeline = bench.pipeline()
+    pipeline.extract(resource(_ROWS, name=ROOT_TABLE, **bench.hints))
+    pipeline.normalize()
+    created = pipeline.sync_schema()
+    assert pipeline.sync_schema() == {}, "the second time nothing is left to change"
+    (load_id,) = pipeline.load().loads_ids
+    with_rows = _data_tables(bench.applied_update(load_id))
+
+    assert not created.keys() & with_rows.keys(), f"created twice: {created}, {with_rows}"
+    for table in (ROOT_TABLE, f"{ROOT_TABLE}__tags"):
+        columns = {**created, **with_rows}[table]["columns"]
+        assert set(columns) == set(bench.rows(table)[0]), columns
+    (load_id,) = bench.load([{"id": 3, "late": 1}]).loads_ids
+    later = {
+        name: list(table["columns"]) for name, table in _data_tables(bench.applied_update(load_id)).items()
+    }
+    assert later == {ROOT_TABLE: ["late"]}, later
+    assert pipeline.sync_schema() == {}
+
+
+def _data_tables(update: Mapping[str, TTableSchema]) -> dict[str, TTableSchema]:
+    return {name: table for name, table in update.items() if not name.startswith(SYSTEM_PREFIX)}
+
+
 CASES: Final[tuple[CaseDefinition, ...]] = (
     CaseDefinition(
         name="rows-are-counted",
@@ -232,6 +258,12 @@ CASES: Final[tuple[CaseDefinition, ...]] = (
         name="what-begins-anew-is-there-alone",
         promise="after a run with `refresh`, tables have only its rows",
         check=_check_refresh,
+        needs=("append",),
+    ),
+    CaseDefinition(
+        name="tables-are-created-and-reported-once",
+        promise="`sync_schema` and loads report the tables and columns that they create, and no others",
+        check=_check_schema_updates,
         needs=("append",),
     ),
 )

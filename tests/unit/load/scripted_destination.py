@@ -26,16 +26,18 @@ from penstock.interfaces import (
     LoadMark,
     NewLoadJob,
     ParsedLoadJobFileName,
+    PreparedTables,
     WithLedger,
     WithStagingDataset,
     WithTableDrop,
+    WithTablesByCommit,
     WithUndo,
     renewal_of,
 )
 from penstock.package import load_package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
@@ -139,6 +141,7 @@ class ScriptedReference:
         del spark
         kind = UndoingClient if "undo" in self._world.script else ScriptedClient
         kind = DroppingClient if "drop" in self._world.script else kind
+        kind = CommittingClient if "by_commits" in self._world.script else kind
         kind = RecordingClient if self._world.ledger is not None else kind
         return kind(schema, initial_config, self.capabilities(), self._world)
 
@@ -238,6 +241,18 @@ class UndoingClient(ScriptedClient, WithUndo):
     def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
         if applied.table in self._world.rolled_back:
             raise CommitRolledBack(table=applied.table, load_id=mark.load_id, version=applied.version_after)
+
+
+class CommittingClient(ScriptedClient, WithTablesByCommit):
+    """A client that changes the first table by a statement, and the others by the commits of their rows."""
+
+    def prepare_tables(
+        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+    ) -> PreparedTables:
+        first, *others = tables
+        self._say(f"prepare {' '.join(tables)}")
+        by_commits = {name: expected_update[name] for name in others if name in with_rows}
+        return PreparedTables(applied={first: expected_update[first]}, by_commits=by_commits)
 
 
 class DroppingClient(ScriptedClient, WithTableDrop):

@@ -328,6 +328,31 @@ def test_storage_is_created_and_tables_are_updated_before_jobs_start(tmp_path: P
     assert list(applied) == ["items", "items__tags", "items__parts", "others"]
 
 
+def test_changes_by_commits_are_recorded_when_their_commits_are_made(tmp_path: Path) -> None:
+    scenario = sealed_scenario(tmp_path, script={"by_commits": [], "others": ["terminal"]})
+
+    scenario.load(raise_on_failed_jobs=False)
+
+    assert scenario.world.asked[:2] == ["initialize", "prepare items items__tags items__parts others"]
+    applied = scenario.target().packages.package("17.5").applied_schema_updates()
+    assert sorted(applied or ()) == ["items", "items__parts", "items__tags"]
+
+
+def test_a_resumed_load_records_the_changes_that_its_first_attempt_planned(tmp_path: Path) -> None:
+    scenario = sealed_scenario(tmp_path, script={"by_commits": [], "others": ["terminal"]})
+    package = scenario.target().packages.package("17.5")
+    with pytest.raises(LoadClientJobFailed):
+        scenario.load(raise_on_failed_jobs=True)
+    assert list(package.applied_schema_updates() or ()) == ["items"]
+
+    scenario.load()
+
+    assert sorted(package.applied_schema_updates() or ()) == sorted(TABLES)
+    assert [asked for asked in scenario.world.asked if asked.startswith("prepare")] == [
+        "prepare items items__tags items__parts others"
+    ]
+
+
 def test_jobs_see_the_package_and_the_destination_finds_the_state_of_the_pipeline(tmp_path: Path) -> None:
     scenario = sealed_scenario(tmp_path)
 

@@ -5,26 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.destinations.delta.addressing import CatalogTables, PathTables
+from penstock.destinations.delta.conflicts import retry_on_conflict
 from penstock.destinations.delta.ddl import (
     cluster_columns,
     cluster_statement,
     table_properties,
     wider_types,
 )
+from penstock.destinations.delta.history import SCHEMA_METADATA
 from penstock.destinations.delta.maintenance import DeltaMaintenance
-from penstock.destinations.delta.run import DeltaTables
+from penstock.destinations.delta.run import USER_METADATA, DeltaTables
 from penstock.destinations.lake.client import LakeClient
 from penstock.destinations.lake.ddl import (
     change_type_statement,
     changed_properties,
-    changed_types,
     set_properties_statement,
 )
+from penstock.spark.conf import temporary_conf
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pyspark.sql import SparkSession
 
     from penstock.destinations.delta.settings import DeltaConfiguration
+    from penstock.destinations.lake.conflicts import Result
     from penstock.destinations.lake.merge_sets import ChainLocks
     from penstock.interfaces import DestinationCapabilitiesContext
     from penstock.schema import Schema, Table
@@ -75,26 +80,34 @@ class DeltaClient(LakeClient):
             self.tables.addressing.drop_all(spark=self.session())
         self.store.delete("")
 
-    def alter_table(self, table: Table, previous: Table | None) -> None:
-        """Set changed properties, widen types and change the clustering.
+    def run_ddl(self, table: str, change: Callable[[], Result]) -> Result:
+        """Run statements, and retry them on a conflict; readers and undo see that they change no row."""
+        with temporary_conf(self.session(), {USER_METADATA: SCHEMA_METADATA}):
+            return retry_on_conflict(table, change)
+
+    def alter_table(
+        self, table: Table, previous: Table | None, types: Mapping[str, tuple[str, str]]
+    ) -> frozenset[str]:
+        """Set changed properties, widen types and change the clustering; return the widened columns.
 
         New columns are added by the commit that writes them. The table is only read if it has properties or
         its types or clustering changed, so that a load of many tables does not query each of them.
         """
-        spark = self.session()
-        wanted = table_properties(table, self.tables.properties)
-        types = changed_types(previous, table) if previous else {}
-        is_reclustered = previous is not None and cluster_columns(previous) != cluster_columns(table)
-        if not (wanted or types or is_reclustered) or not self.tables.exists(table.name, spark=spark):
-            return
+        spark, wanted = self.session(), table_properties(table, self.tables.properties)
+        clusters = cluster_columns(table)
+        may_be_reclustered = bool(clusters) if previous is None else cluster_columns(previous) != clusters
+        if not (wanted or types or may_be_reclustered) or not self.tables.exists(table.name, spark=spark):
+            return frozenset()
         name = self.tables.sql_name(table.name)
         current = self.tables.properties_of(table.name, spark=spark)
         if changed := changed_properties(current, wanted):
             spark.sql(set_properties_statement(name, changed))
-        for column, sql_type in wider_types(table.name, types, {**current, **wanted}).items():
+        wider = wider_types(table.name, types, {**current, **wanted})
+        for column, sql_type in wider.items():
             spark.sql(change_type_statement(name, column, sql_type))
-        if is_reclustered:
-            spark.sql(cluster_statement(name, cluster_columns(table)))
+        if may_be_reclustered and self.tables.clustering_of(table.name, spark=spark) != clusters:
+            spark.sql(cluster_statement(name, clusters))
+        return frozenset(wider)
 
     def complete_load(self, load_id: str) -> None:
         """Run maintenance on the tables of the load; its row in the ledger is the completion marker."""

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import logger
-from penstock.destinations.lake.conflicts import retry_commit
+from penstock.destinations.lake.conflicts import Result, retry_commit
 from penstock.errors import DestinationTerminalException
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ _CONFLICTS: Final = (
     "DELTA_CONCURRENT_WRITE",
     "DELTA_METADATA_CHANGED",
     "DELTA_PROTOCOL_CHANGED",
+    # Another writer has created the table or added the column meanwhile.
+    "DELTA_TABLE_ALREADY_EXISTS",
+    "TABLE_OR_VIEW_ALREADY_EXISTS",
+    "FIELD_ALREADY_EXISTS",
+    "FIELDS_ALREADY_EXISTS",
 )
 # Only the constraint: the rest of the text has values of a row. That of a length begins with one.
 _VIOLATED_CONSTRAINT: Final = re.compile(
@@ -57,11 +62,11 @@ def violated_constraint(error: BaseException) -> str | None:
 
 
 def retry_on_conflict(
-    table: str, commit: Callable[[], object], *, wait: Callable[[float], None] = time.sleep
-) -> None:
+    table: str, commit: Callable[[], Result], *, wait: Callable[[float], None] = time.sleep
+) -> Result:
     """Make a commit, and retry it on a conflict; raise a terminal error if a row violates a constraint."""
     try:
-        retry_commit(table, commit, is_conflict=is_conflict, log=_log, wait=wait)
+        return retry_commit(table, commit, is_conflict=is_conflict, log=_log, wait=wait)
     except Exception as error:
         if constraint := violated_constraint(error):
             raise DestinationTerminalException(

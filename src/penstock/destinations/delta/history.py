@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 _FENCED: Final = "fenced"
+SCHEMA_METADATA: Final = json.dumps({"schema": "updated"})
+"""The metadata of a commit that creates an empty table, or changes its columns or settings."""
 
 
 def app_id(mark: LoadMark) -> str:
@@ -67,7 +69,8 @@ def fence_metadata(load_id: str) -> str:
 
 def is_without_rows(text: str | None, load_id: str) -> bool:
     """Return whether a commit changes no row, so that an earlier one can still be undone."""
-    return text == maintenance_metadata(load_id) or (text or "").startswith(f'{{"{_FENCED}"')
+    is_known = text in {maintenance_metadata(load_id), SCHEMA_METADATA}
+    return is_known or (text or "").startswith(f'{{"{_FENCED}"')
 
 
 def maintenance_metadata(load_id: str) -> str:

@@ -112,12 +112,21 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             for row in self._history(table, spark).read_commits(most)
         )
 
+    def clustering_of(self, table: str, *, spark: SparkSession) -> tuple[str, ...]:
+        """Return the current clustering columns of a table."""
+        return tuple(self._detail(table, spark)["clusteringColumns"] or ())
+
+    def create(self, table: Table, *, spark: SparkSession) -> None:
+        """Create an empty table by its hints, if it does not exist."""
+        properties = table_properties(table, self.properties)
+        spark.sql(create_statement(self.sql_name(table.name), table, properties))
+
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append rows once; create the table by its hints if it does not exist."""
         partitions: tuple[str, ...] = ()
         if not self.exists(table.name, spark=spark):
             partitions = partition_columns(table)
-            self._create(table, mark, spark=spark)
+            self._create_for_rows(table, mark, spark=spark)
         return self._write(table.name, rows, "append", mark, spark=spark, partitions=partitions)
 
     def overwrite(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
@@ -249,21 +258,21 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             rows.where(F.col(LOAD_ID_COLUMN) == mark.load_id).select(LOAD_ID_COLUMN).take(1)
         )
 
-    def _create(self, table: Table, mark: LoadMark, *, spark: SparkSession) -> None:
+    def _create_for_rows(self, table: Table, mark: LoadMark, *, spark: SparkSession) -> None:
         """Create an empty table, if the first write cannot create it or cannot set its properties.
 
         The commit names the load: a reader sees the table once that is complete. It is not marked as the
         commit of the rows, which may fail and be retried.
         """
-        properties = table_properties(table, self.properties)
-        if self.addressing.requires_create_table or properties or cluster_columns(table):
+        has_properties = bool(table_properties(table, self.properties))
+        if self.addressing.requires_create_table or has_properties or cluster_columns(table):
             with temporary_conf(spark, {USER_METADATA: create_table_metadata(mark)}):
-                spark.sql(create_statement(self.sql_name(table.name), table, properties))
+                self.create(table, spark=spark)
 
     def _restore_clustering(self, table: Table, mark: LoadMark, spark: SparkSession) -> None:
         """Set the clustering columns again, which Delta removes when all rows are overwritten."""
         columns = cluster_columns(table)
-        if columns and tuple(self._detail(table.name, spark)["clusteringColumns"]) != columns:
+        if columns and self.clustering_of(table.name, spark=spark) != columns:
             with temporary_conf(spark, {USER_METADATA: maintenance_metadata(mark.load_id)}):
                 spark.sql(cluster_statement(self.sql_name(table.name), columns))
 

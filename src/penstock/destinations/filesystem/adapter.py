@@ -9,12 +9,19 @@ from penstock.destinations.filesystem.plain_client import PLAIN_TABLE_FORMATS, P
 from penstock.destinations.iceberg.adapter import IcebergClient
 from penstock.destinations.lake.dataset import DatasetClient
 from penstock.errors import UsageError
-from penstock.interfaces import ParsedLoadJobFileName, WithTableDrop, WithTableVersions, WithUndo
+from penstock.interfaces import (
+    ParsedLoadJobFileName,
+    PreparedTables,
+    WithTableDrop,
+    WithTablesByCommit,
+    WithTableVersions,
+    WithUndo,
+)
 from penstock.schema import root_table
 from penstock.spark.session import check_format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
     TableClient = PlainClient | DeltaClient | IcebergClient
 
 
-class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
+class FilesystemClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithUndo):
     """Tables of several formats in one dataset, with one ledger."""
 
     def __init__(
@@ -89,18 +96,25 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
     def update_stored_schema(
         self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
     ) -> TSchemaTables | None:
-        """Apply the schema to the tables of each format; plain tables are checked first."""
-        names = list(self.schema.tables if only_tables is None else only_tables)
-        if self._spark is not None:
-            for table in names:
-                self._ready_client(table, self._spark)
+        """Apply the schema to the tables of each format, and return the update; plain tables have no DDL."""
+        names = self.schema.tables if only_tables is None else only_tables
         applied: TSchemaTables = {}
-        for client in self._all_clients():
-            owned = [table for table in names if self.client_for(table) is client]
-            if owned:
-                update = {name: table for name, table in (expected_update or {}).items() if name in owned}
-                applied |= client.update_stored_schema(owned, update) or {}
+        for client, owned in self._by_client(names):
+            applied |= client.update_stored_schema(owned, expected_update) or {}
         return applied
+
+    def prepare_tables(
+        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+    ) -> PreparedTables:
+        """Prepare the tables of each format for a load."""
+        applied: TSchemaTables = {}
+        by_commits: TSchemaTables = {}
+        for client, owned in self._by_client(tables):
+            update = {name: table for name, table in expected_update.items() if name in owned}
+            prepared = client.prepare_tables(owned, with_rows=with_rows, expected_update=update)
+            applied |= prepared.applied
+            by_commits |= prepared.by_commits
+        return PreparedTables(applied=applied, by_commits=by_commits)
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         """Start a job with the client of its table."""
@@ -150,6 +164,18 @@ class FilesystemClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo
     def fence(self, table: str, mark: LoadMark) -> None:
         """Refuse later commits of an aborted load."""
         self.client_for(table).fence(table, mark)
+
+    def _by_client(self, tables: Iterable[str]) -> list[tuple[TableClient, list[str]]]:
+        """Return the clients of tables, each with its tables; plain files first. Raise without a format."""
+        names = list(tables)
+        if self._spark is not None:
+            for table in names:
+                self._ready_client(table, self._spark)
+        owned = (
+            (client, [table for table in names if self.client_for(table) is client])
+            for client in self._all_clients()
+        )
+        return [(client, names_of_client) for client, names_of_client in owned if names_of_client]
 
     def _ready_client(self, table: str, spark: SparkSession) -> TableClient:
         """Return the client of a table; raise if the session lacks its format."""

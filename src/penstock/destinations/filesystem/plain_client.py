@@ -33,30 +33,33 @@ from penstock.interfaces import (
     AppliedJob,
     LoadJob,
     ParsedLoadJobFileName,
+    PreparedTables,
     TableCommit,
     WithTableDrop,
+    WithTablesByCommit,
     WithTableVersions,
     WithUndo,
+    renewal_of,
 )
 from penstock.package.file_ledger import SYSTEM_TABLE_NAMES
 from penstock.package.trust import require_trust
-from penstock.schema import Schema, root_table
+from penstock.schema import Schema, Table, root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.destinations.filesystem.settings import FilesystemConfiguration
     from penstock.destinations.lake.plan import ChainStep
     from penstock.interfaces import DestinationCapabilitiesContext, LoadMark
-    from penstock.schema import Table, TSchemaTables, TTableSchema
+    from penstock.schema import TSchemaTables, TTableSchema
 
 PLAIN_TABLE_FORMATS: Final = frozenset((None, "native"))
 """The table formats of plain files."""
 
 
-class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
+class PlainClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithUndo):
     """The plain tables of one dataset."""
 
     def __init__(
@@ -99,8 +102,31 @@ class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
     def update_stored_schema(
         self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
     ) -> TSchemaTables | None:
-        """Refuse hints that no load can follow. New columns need no change of existing files."""
-        names = list(self.schema.tables if only_tables is None else only_tables)
+        """Refuse hints that no load can follow, and return an empty update: files have no DDL.
+
+        A table and its columns exist once files with rows of them do.
+        """
+        del expected_update
+        self._refuse_impossible_loads(self.schema.tables if only_tables is None else only_tables)
+        return {}
+
+    def prepare_tables(
+        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+    ) -> PreparedTables:
+        """Leave tables and columns to the commits of their rows; columns of another schema exist already."""
+        self._refuse_impossible_loads(tables)
+        by_commits: TSchemaTables = {}
+        for name, update in expected_update.items():
+            missing, loaded = Table.from_dict(update, name=name), self.known_tables.get(name)
+            is_recreated = renewal_of(name, self.schema.tables) == "table"
+            if loaded is not None and loaded.has_seen_data and not is_recreated:
+                missing = missing.without_columns(*(column.name for column in loaded.complete_columns()))
+            if name in with_rows and missing.columns:
+                by_commits[name] = missing.to_dict()
+        return PreparedTables(applied={}, by_commits=by_commits)
+
+    def _refuse_impossible_loads(self, tables: Iterable[str]) -> None:
+        names = list(tables)
         if not self.store.names(LOG_FOLDER):
             # The store of the tables decides their commits, wherever the packages are.
             require_trust(self.store)
@@ -109,7 +135,7 @@ class PlainClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
             if root.write_disposition == "merge":
                 raise merge_unsupported_error(root.name)
             self._file_format(root)
-        return super().update_stored_schema(names, expected_update)
+        self.verify_schema(names)
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         """Publish and commit the files of one table, and return the finished job."""

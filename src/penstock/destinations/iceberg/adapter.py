@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from penstock.destinations.iceberg.addressing import IcebergCatalog
@@ -15,15 +14,17 @@ from penstock.destinations.lake.client import LakeClient
 from penstock.destinations.lake.ddl import (
     change_type_statement,
     changed_properties,
-    changed_types,
     set_properties_statement,
 )
 from penstock.interfaces import LoadMark
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pyspark.sql import SparkSession
 
     from penstock.destinations.iceberg.settings import IcebergConfiguration
+    from penstock.destinations.lake.conflicts import Result
     from penstock.destinations.lake.merge_sets import ChainLocks
     from penstock.interfaces import DestinationCapabilitiesContext
     from penstock.schema import Schema, Table
@@ -84,25 +85,31 @@ class IcebergClient(LakeClient):
             self.tables.drop_all(spark=self.session())
         self.store.delete("")
 
-    def alter_table(self, table: Table, previous: Table | None) -> None:
-        """Set changed properties and widen types.
+    def run_ddl(self, table: str, change: Callable[[], Result]) -> Result:
+        """Run statements, and retry them on a conflict."""
+        return retry_on_conflict(table, change)
+
+    def alter_table(
+        self, table: Table, previous: Table | None, types: Mapping[str, tuple[str, str]]
+    ) -> frozenset[str]:
+        """Set changed properties and widen types; return the widened columns.
 
         New columns are added by the load that writes them. The table is only read if it has properties or its
         types changed. A type that Iceberg cannot widen is kept: a value that does not fit it fails the load.
         """
+        del previous
         spark = self.session()
         wanted = table_properties(table, self.tables.properties)
-        types = changed_types(previous, table) if previous else {}
         wider = {column: new for column, (old, new) in types.items() if can_widen(old, new)}
         if not (wanted or wider) or not self.tables.exists(table.name, spark=spark):
-            return
+            return frozenset()
         name = self.tables.sql_name(table.name)
         current = self.tables.properties_of(table.name, spark=spark) if wanted else {}
-        changed = changed_properties(current, wanted)
-        statements = [set_properties_statement(name, changed)] if changed else []
-        statements += [change_type_statement(name, column, sql_type) for column, sql_type in wider.items()]
-        for statement in statements:
-            retry_on_conflict(table.name, partial(spark.sql, statement))
+        if changed := changed_properties(current, wanted):
+            spark.sql(set_properties_statement(name, changed))
+        for column, sql_type in wider.items():
+            spark.sql(change_type_statement(name, column, sql_type))
+        return frozenset(wider)
 
     def complete_load(self, load_id: str) -> None:
         """Let branches expire and run maintenance; the row in the ledger is the completion marker."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.destinations.lake.ddl import column_list, columns_with, effective_properties, property_list
 from penstock.errors import SchemaCorruptedException
 from penstock.package.sql import quote_name
-from penstock.schema.spark_types import spark_type_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from penstock.schema import Table
 
@@ -21,7 +20,6 @@ PARTITION_HINT: Final = "x-iceberg-partition"
 _PROPERTY_HINTS: Final = ("x-iceberg-table-properties", "x-table-properties")
 _TIME_TRANSFORMS: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 _NUMBER_TRANSFORMS: Final = frozenset(("bucket", "truncate"))
-_NESTED_PARTS: Final = {"array": ("element",), "map": ("key", "value")}
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _WIDENINGS: Final = frozenset((("INT", "BIGINT"), ("FLOAT", "DOUBLE")))
 # Iceberg has no integers of less than 32 bits and stores them as these types.
@@ -84,43 +82,6 @@ def replace_statement(name: str, table: Table | None, properties: Mapping[str, s
     parts += [f"PARTITIONED BY ({fields})"] if fields else []
     parts.append(f"TBLPROPERTIES ({property_list({FORMAT_VERSION: '2', **properties})})")
     return f"{' '.join(parts)} AS {query}"
-
-
-def missing_fields(table_struct: Mapping[str, Any], row_struct: Mapping[str, Any]) -> dict[str, str]:
-    """Return the columns that a table lacks, in structs too, as SQL names with their types.
-
-    Both arguments are structs as Spark writes them in JSON.
-
-    >>> point = {"type": "struct", "fields": [{"name": "x", "type": "long"}]}
-    >>> empty = {"type": "struct", "fields": []}
-    >>> def with_list(element):
-    ...     array = {"type": "array", "elementType": element}
-    ...     return {"type": "struct", "fields": [{"name": "at", "type": array}]}
-    >>> missing_fields(with_list(empty), with_list(point)), missing_fields(empty, point)
-    ({'`at`.`element`.`x`': 'BIGINT'}, {'`x`': 'BIGINT'})
-    """
-    missing = _missing(table_struct, row_struct, ())
-    return {quote_name(*path): spark_type_from_json(json_type) for path, json_type in missing}
-
-
-def _missing(table_type: Any, row_type: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(table_type, str) or isinstance(row_type, str) or table_type["type"] != row_type["type"]:
-        return
-    for part in _NESTED_PARTS.get(row_type["type"], ()):
-        yield from _missing(table_type[f"{part}Type"], row_type[f"{part}Type"], (*path, part))
-    table_fields = {field["name"]: field["type"] for field in table_type.get("fields", ())}
-    for field in row_type.get("fields", ()):
-        name, field_type = field["name"], field["type"]
-        if name in table_fields:
-            yield from _missing(table_fields[name], field_type, (*path, name))
-        else:
-            yield (*path, name), field_type
-
-
-def add_columns_statement(name: str, columns: Mapping[str, str]) -> str:
-    """Return the statement that adds columns by their SQL names; existing ones keep their ids."""
-    definitions = ", ".join(f"{column} {sql_type}" for column, sql_type in columns.items())
-    return f"ALTER TABLE {name} ADD COLUMNS ({definitions})"
 
 
 def can_widen(old_type: str, new_type: str) -> bool:

@@ -10,13 +10,7 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 
 from penstock.destinations.iceberg.addressing import IcebergCatalog
 from penstock.destinations.iceberg.conflicts import CommittedMeanwhile, retry_on_conflict
-from penstock.destinations.iceberg.ddl import (
-    add_columns_statement,
-    create_statement,
-    missing_fields,
-    replace_statement,
-    table_properties,
-)
+from penstock.destinations.iceberg.ddl import create_statement, replace_statement, table_properties
 from penstock.destinations.iceberg.history import (
     COUNT_PROPERTIES,
     PROPERTY_PREFIX,
@@ -28,6 +22,7 @@ from penstock.destinations.iceberg.history import (
 )
 from penstock.destinations.iceberg.publisher import Publisher, snapshot_conf
 from penstock.destinations.lake.addressing import DatasetTables
+from penstock.destinations.lake.ddl import add_columns_statement, missing_fields
 from penstock.destinations.lake.rows import align_structs
 from penstock.errors import CommitRolledBack
 from penstock.interfaces import AppliedJob
@@ -98,6 +93,11 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
     def commits(self, table: str, most: int | None, *, spark: SparkSession) -> tuple[TableCommit, ...]:
         """Return the commits, newest first, with the loads that made them."""
         return self.read_history(table, spark=spark).commits()[:most]
+
+    def create(self, table: Table, *, spark: SparkSession) -> None:
+        """Create an empty table by its hints, if it does not exist."""
+        properties = table_properties(table, self.properties)
+        spark.sql(create_statement(self.sql_name(table.name), table, properties))
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append rows once; create the table if it does not exist."""
@@ -301,13 +301,12 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         self, table: Table, rows: DataFrame, columns: Iterable[str], spark: SparkSession
     ) -> None:
         """Create the table if it does not exist, and add missing columns, null in existing rows."""
-        name = self.sql_name(table.name)
         if not self.exists(table.name, spark=spark):
-            spark.sql(create_statement(name, table, table_properties(table, self.properties)))
+            self.create(table, spark=spark)
         table_struct = self.read(table.name, spark=spark).schema.jsonValue()
         row_struct = rows.select(*map(quote_name, columns)).schema.jsonValue()
         if missing := missing_fields(table_struct, row_struct):
-            spark.sql(add_columns_statement(name, missing))
+            spark.sql(add_columns_statement(self.sql_name(table.name), missing))
 
 
 def _parse_history(rows: Iterable[Any]) -> SnapshotHistory:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from penstock.destinations.lake.dataset import DatasetClient
+from penstock.destinations.lake.ddl import (
+    add_columns_statement,
+    changed_types,
+    differing_types,
+    missing_columns,
+)
 from penstock.destinations.lake.job import StagedPackage, TableLoadJob
 from penstock.destinations.lake.merge_sets import ChainLocks
 from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.lake.run import ChainLoad, LakeTables
 from penstock.errors import InternalError
 from penstock.interfaces import (
+    RENEW,
     AppliedJob,
     LoadJob,
     ParsedLoadJobFileName,
+    PreparedTables,
     WithTableDrop,
+    WithTablesByCommit,
     WithTableVersions,
     WithUndo,
     renewal_of,
@@ -24,10 +33,11 @@ from penstock.package import read_job
 from penstock.schema import root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.destinations.lake.conflicts import Result
     from penstock.destinations.lake.hints import MergeStrategy
     from penstock.interfaces import (
         DestinationCapabilitiesContext,
@@ -53,6 +63,9 @@ class VersionedTables(LakeTables, Protocol):
     def commits(self, table: str, most: int | None, *, spark: SparkSession) -> Sequence[TableCommit]:
         """Return the commits to a table, newest first."""
 
+    def create(self, table: Table, *, spark: SparkSession) -> None:
+        """Create an empty table as its first commit would, if it does not exist."""
+
     def truncate(self, table: str, *, spark: SparkSession) -> None:
         """Delete all rows in one commit."""
 
@@ -72,7 +85,7 @@ class VersionedTables(LakeTables, Protocol):
         """Refuse later commits of an aborted load."""
 
 
-class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
+class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithUndo):
     """A lake opened for one dataset."""
 
     def __init__(
@@ -103,8 +116,18 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
         """Return the tables below the folder of the dataset."""
 
     @abstractmethod
-    def alter_table(self, table: Table, previous: Table | None) -> None:
-        """Apply changed hints to an existing table; `previous` is the table of the last load."""
+    def alter_table(
+        self, table: Table, previous: Table | None, types: Mapping[str, tuple[str, str]]
+    ) -> frozenset[str]:
+        """Apply changed hints and wider types to an existing table; return the widened columns.
+
+        `previous` is the table of the last load. `types` has for some columns the type at the destination and
+        the wanted one.
+        """
+
+    @abstractmethod
+    def run_ddl(self, table: str, change: Callable[[], Result]) -> Result:
+        """Run statements that change no row, and retry them on a conflict with another writer."""
 
     def displayable_location(self) -> str:
         """Return the folder of the dataset or its name in a catalog, without credentials."""
@@ -133,19 +156,43 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
     def update_stored_schema(
         self, only_tables: Iterable[str] | None = None, expected_update: TSchemaTables | None = None
     ) -> TSchemaTables | None:
-        """Refuse hints that no load can follow, and apply changed hints to existing tables."""
-        names = None if only_tables is None else list(only_tables)
-        applied = super().update_stored_schema(names, expected_update)
-        for root in {root_table(name, self.schema.tables).name for name in names or self.schema.tables}:
-            plan_chain(
-                root, self.schema.tables, with_rows=names or (), default_strategy=self._default_strategy
-            )
+        """Create missing tables and columns, widen columns and apply changed hints; return the update.
+
+        The tables at the destination decide: another writer may have applied `expected_update`.
+        """
+        del expected_update
+        names = self._data_tables(only_tables)
+        self._refuse_impossible_loads(names)
         previous = self.previous_tables()
-        for name in names or self.schema.tables:
+        changed = {name: self._migrate(name, previous.get(name)) for name in names}
+        return self._updates(changed)
+
+    def prepare_tables(
+        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+    ) -> PreparedTables:
+        """Apply changed hints and types now; leave tables and columns that get rows to their commits.
+
+        Only tables of the expected update are looked up: a load that changes no schema reads none of them.
+        """
+        self._refuse_impossible_loads(tables)
+        previous, existing = self.previous_tables(), self._existing_among(expected_update)
+        changed: dict[str, frozenset[str]] = {}
+        by_commits: dict[str, frozenset[str]] = {}
+        for name in tables:
+            table, expected = self.schema.get_table(name), expected_update.get(name)
+            is_recreated = renewal_of(name, self.schema.tables) == "table"
+            if expected is not None and name in with_rows:
+                exists = name in existing and not is_recreated
+                missing = missing_columns(table, self._struct(name)) if exists else None
+                columns = expected["columns"] if missing is None else {path[0] for path in missing}
+                by_commits[name] = frozenset(columns)
+            elif expected is not None and table.has_seen_data and not is_recreated:
+                changed[name] = self._migrate(name, previous.get(name))
+                continue
             # A recreated table gets its hints from the commit that recreates it.
-            if renewal_of(name, self.schema.tables) != "table":
-                self.alter_table(self.schema.get_table(name), previous.get(name))
-        return applied
+            if not is_recreated:
+                changed[name] = self._alter(table, previous.get(name))
+        return PreparedTables(applied=self._updates(changed), by_commits=self._updates(by_commits))
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
         """Commit one table, and return the finished job."""
@@ -192,6 +239,62 @@ class LakeClient(DatasetClient, WithTableVersions, WithTableDrop, WithUndo):
     def existing_tables(self, tables: Iterable[str]) -> list[str]:
         """Return those of the tables that exist here; a load may also write tables of another format."""
         return [name for name in tables if self.tables.exists(name, spark=self.session())]
+
+    def _data_tables(self, only_tables: Iterable[str] | None) -> list[str]:
+        """Return the names of tables; by default of all data tables with a column."""
+        if only_tables is None:
+            return [table.name for table in self.schema.data_tables()]
+        return [name for name in only_tables if self.schema.get_table(name).complete_columns()]
+
+    def _refuse_impossible_loads(self, tables: Iterable[str]) -> None:
+        """Raise an error for names that are too long, and for hints that no load can follow."""
+        names = list(tables)
+        self.verify_schema(names)
+        for root in {root_table(name, self.schema.tables).name for name in names}:
+            plan_chain(root, self.schema.tables, with_rows=names, default_strategy=self._default_strategy)
+
+    def _existing_among(self, tables: Iterable[str]) -> frozenset[str]:
+        """Return those of the tables that exist; folders that do not exist are not looked into."""
+        names = list(tables)
+        if names and self.is_by_path:
+            folders = frozenset(self.store.names(""))
+            names = [name for name in names if name in folders]
+        return frozenset(self.existing_tables(names))
+
+    def _migrate(self, name: str, previous: Table | None) -> frozenset[str]:
+        """Create a table, or add and widen columns; return these columns."""
+        table, spark = self.schema.get_table(name), self.session()
+        changed: set[str] = set()
+        if not self.tables.exists(name, spark=spark):
+            self.run_ddl(name, lambda: self.tables.create(table, spark=spark))
+            changed.update(column.name for column in table.complete_columns())
+
+        def alter() -> None:
+            # Also of a new table: another writer may have created it first, with other columns.
+            struct = self._struct(name)
+            if missing := missing_columns(table, struct):
+                spark.sql(add_columns_statement(self.tables.sql_name(name), missing))
+                changed.update(path[0] for path in missing)
+            changed.update(self.alter_table(table, previous, differing_types(table, struct)))
+
+        self.run_ddl(name, alter)
+        return frozenset(changed)
+
+    def _alter(self, table: Table, previous: Table | None) -> frozenset[str]:
+        types = changed_types(previous, table) if previous else {}
+        return self.run_ddl(table.name, lambda: self.alter_table(table, previous, types))
+
+    def _struct(self, table: str) -> dict[str, Any]:
+        """Return the columns of an existing table as Spark writes them in JSON."""
+        return self.tables.read(table, spark=self.session()).schema.jsonValue()
+
+    def _updates(self, columns: Mapping[str, Collection[str]]) -> TSchemaTables:
+        """Return tables with some of their columns; tables without any are left out."""
+        return {
+            name: self.schema.get_table(name).without_extras(RENEW).with_only_columns(names).to_dict()
+            for name, names in columns.items()
+            if names
+        }
 
     def _load(self, table: str, file_path: str) -> LoadJob:
         """Commit the rows of a job file; with a root also the nested tables that get no rows."""
