@@ -44,8 +44,9 @@ def main(folder: str) -> str | None:
         dataset_name="demo",
     )
     print(f"the second machine has pending packages: {pipeline.has_pending_data}")
+    pending = pipeline.run()
     info = pipeline.run(events(300))
-    print(info)
+    print(f"{pending}\n{info}")
 
     dataset = pipeline.dataset()
     ids = sorted(row[0] for row in dataset["events"].select("id").fetchall())
@@ -53,7 +54,7 @@ def main(folder: str) -> str | None:
     print(f"{len(ids)} events of {len(dataset.load_ids())} loads; the cursor is at {cursor}")
     if ids != list(range(1, 301)) or dataset["events__tags"].count() != 2 * len(ids):
         return "rows are duplicated or lost"
-    if [package.sequence for package in info.packages] != [2, 3]:
+    if [package.sequence for package in (*pending.packages, *info.packages)] != [2, 3]:
         return "the pending package was not loaded, or not first"
     return None if cursor == len(ids) else "the cursor is wrong"
 

@@ -24,6 +24,7 @@ def row_counts(dataset: Any) -> dict[str, int]:
 
 def main(folder: str) -> str | None:
     """Fail to replace all orders, then succeed; return the broken promise, if any."""
+    penstock.config["load.raise_on_failed_jobs"] = True  # otherwise the tables of a failed job are left out
     lake = penstock.destinations.delta(bucket_url=f"{folder}/lake")
     pipeline = penstock.pipeline(
         "replaced", f"{folder}/pipelines", destination=lake, dataset_name="demo", progress="none"

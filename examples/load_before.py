@@ -28,6 +28,7 @@ def sales(
 
 def main(folder: str) -> str | None:
     """Fail, roll back, continue and read an earlier load; return the broken promise, if any."""
+    penstock.config["load.raise_on_failed_jobs"] = True  # otherwise the tables of a failed job are left out
     lake = penstock.destinations.delta(bucket_url=f"{folder}/lake")
     pipeline = penstock.pipeline(
         "back", f"{folder}/pipelines", destination=lake, dataset_name="demo", progress="none"

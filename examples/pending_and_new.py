@@ -2,7 +2,8 @@
 
     python examples/pending_and_new.py
 
-Promise: both are loaded, the pending package first. Pending data does not hide new data.
+Promise: the run loads the pending package and reports that it has left the new data, which the next run
+loads. With `run.pending = "continue"` one run does both.
 """
 
 import sys
@@ -19,8 +20,10 @@ def main(folder: str) -> str | None:
     print(pending)
     print(f"pending packages: {pipeline.has_pending_data}")
 
-    info = pipeline.run([{"id": 3}], table_name="items")
-    print(info)
+    first = pipeline.run([{"id": 3}], table_name="items")
+    print(first)
+    second = pipeline.run([{"id": 3}], table_name="items")
+    print(second)
 
     dataset = pipeline.dataset()
     ids: dict[str, list[int]] = {}
@@ -28,7 +31,9 @@ def main(folder: str) -> str | None:
         rows = dataset.table("items", load_ids=[load_id]).select("id").fetchall()
         ids[load_id] = sorted(row[0] for row in rows)
     print(f"rows by load, oldest first: {ids}")
-    if info.loads_ids != dataset.load_ids() or info.loads_ids[:1] != pending.loads_ids:
+    if [first.has_unextracted_data, second.has_unextracted_data] != [True, False]:
+        return "the runs do not report which of them has left the data"
+    if [*first.loads_ids, *second.loads_ids] != dataset.load_ids() or first.loads_ids != pending.loads_ids:
         return "the pending package was not loaded first"
     if list(ids.values()) != [[1, 2], [3]]:
         return "rows are missing, duplicated, or in the wrong load"

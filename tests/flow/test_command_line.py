@@ -34,8 +34,14 @@ ROWS = [{"id": 1, "tags": ["x", "y"]}]
     ],
 )
 def test_a_stuck_package_is_listed_and_cleared(
-    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, has_loaded: bool
+    spark: SparkSession,
+    other: SparkSession,
+    location: str,
+    tmp_path: Path,
+    has_loaded: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "true")
     pipeline = make_pipeline(location, tmp_path, spark)
     if has_loaded:
         pipeline.run([{"id": 0}], table_name="orders")
@@ -45,16 +51,16 @@ def test_a_stuck_package_is_listed_and_cleared(
     (stuck,) = pipeline.list_normalized_load_packages()
     where = ["--pipelines-dir", str(tmp_path / "pipelines"), "--location", location]
 
-    def command_output(*words: str) -> dict[str, Any]:
+    def command_output(*words: str, exit_code: int = 0) -> dict[str, Any]:
         done = CliRunner().invoke(app, ["pipeline", "quick", *words, *where, "--json"])
-        assert done.exit_code == 0, done.exception
+        assert done.exit_code == exit_code, done.exception
         result: dict[str, Any] = json.loads(done.stdout)
         return result
 
     info = command_output("info")
     assert (info["destination"], info["dataset_name"]) == ("delta", "demo")
     assert (info["normalized_packages"], info["last_run"]["failed_step"]) == ([stuck], "load")
-    failed = command_output("failed-jobs")
+    failed = command_output("failed-jobs", exit_code=3)
     assert (failed["load_id"], failed["table_name"], failed["state"]) == (stuck, "items", "new_jobs")
     assert failed["failed_message"].startswith("retry: terminal\n")
     refused = CliRunner().invoke(app, ["pipeline", "quick", "drop-pending", *where])
@@ -92,5 +98,5 @@ def test_the_page_on_failures_loads_what_it_extracts(
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
 
-    assert len(calls) == 2
-    assert names["pipeline"].dataset().row_counts() == {"orders": 1}
+    assert len(calls) == 3
+    assert names["pipeline"].dataset().row_counts() == {"orders": 2}

@@ -31,8 +31,9 @@ def block_table(location: str, other: SparkSession, column: str) -> None:
 
 @pytest.mark.at_length
 def test_a_load_is_pending_until_its_refused_table_is_repaired(
-    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
+    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "true")
     block_table(location, other, "named_struct('a', 1)")
     pipeline = make_pipeline(location, tmp_path, spark)
 
@@ -51,16 +52,11 @@ def test_a_load_is_pending_until_its_refused_table_is_repaired(
 
 
 def test_a_skipped_chain_is_rolled_back(
-    spark: SparkSession,
-    other: SparkSession,
-    location: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 0, "tags": ["old"]}], table_name="items")
     block_table(location, other, "named_struct('a', 1)")
-    monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
     resources = [
         penstock.resource(ROWS, name="items"),
         penstock.resource([{"id": 7, "parts": [1]}], name="others"),

@@ -140,10 +140,9 @@ def test_packages_are_stored_in_the_staging_bucket(
 
 
 @pytest.mark.at_length
-def test_a_run_can_defer_new_data_to_the_next_one(
-    location: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_finds_a_pending_package_leaves_new_data_to_the_next_one(
+    location: str, tmp_path: Path, spark: SparkSession
 ) -> None:
-    monkeypatch.setenv("RUN__PENDING", "exit")
     make_pipeline(location, tmp_path, spark).extract([{"id": 1}], table_name="items")
 
     for expected in (1, 2):

@@ -209,7 +209,8 @@ def test_a_refresh_with_an_empty_source_drops_its_tables_and_a_later_merge_creat
     assert shop.shown() == {"orders": ["a7"], "buyers": [3]}
 
 
-def test_pending_packages_are_loaded_before_a_refresh(shop: Shop) -> None:
+def test_pending_packages_are_loaded_before_a_refresh(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RUN__PENDING", "continue")
     shop.begin()
     shop.pipeline().extract(buyers())
 

@@ -43,8 +43,9 @@ penstock.pipeline("quick", pipelines_dir=sys.argv[2], destination=lake, dataset_
 
 
 def test_an_extracted_package_is_loaded_by_the_next_run_before_its_own_data(
-    spark: SparkSession, location: str, tmp_path: Path
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("RUN__PENDING", "continue")
     rest = packages_of(location).package(create_load_id())
     (old,) = flows_of([{"id": 1}, {"id": 2}], table_name="items")
     done = extract(old, rest, schema_name="quick", naming=naming_convention(), state={})

@@ -38,10 +38,9 @@ def test_infos_describe_a_successful_run_and_one_without_data(
 
 @pytest.mark.at_length
 def test_infos_describe_a_run_that_skips_a_table(
-    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
     block_table(location, other, "named_struct('a', 1)")
-    monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "false")
     resources = [penstock.resource(ROWS, name="items"), penstock.resource([{"id": 7}], name="others")]
 
     info = make_pipeline(location, tmp_path, spark).run(resources)
@@ -56,8 +55,9 @@ def test_infos_describe_a_run_that_skips_a_table(
 @pytest.mark.at_length
 @pytest.mark.every_mode
 def test_infos_describe_a_run_that_resumes_a_package_on_another_machine(
-    spark: SparkSession, location: str, tmp_path: Path
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("RUN__PENDING", "continue")
     first = make_pipeline(location, tmp_path / "here", spark)
     first.run(ROWS, table_name="items")
     first.extract(ROWS, table_name="items")

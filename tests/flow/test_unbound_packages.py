@@ -51,8 +51,10 @@ def ids(pipeline: penstock.Pipeline) -> list[int]:
 
 
 def test_packages_extracted_without_a_destination_are_loaded_by_the_first_run_that_has_one(
-    spark: SparkSession, location: str, tmp_path: Path
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("RUN__PENDING", "continue")
+
     @penstock.resource
     def items() -> Iterator[Any]:
         state = penstock.current.resource_state()

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.fixture(autouse=True)
+def _pending_continue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run after a crash loads all rows: those that are pending and its own."""
+    monkeypatch.setenv("RUN__PENDING", "continue")
+
+
 def settings_at(kind: str, location: str) -> dict[str, Any]:
     """A catalog of files is refused in a bucket."""
     return jdbc_catalog(location) if kind == "iceberg" else {}

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from penstock.cli.output import printable
 from penstock.cli.pipeline_options import location_of
-from penstock.interfaces.humanize import human_seconds
+from penstock.interfaces.humanize import human_count, human_seconds
 from penstock.pipeline.last_target import LastTarget
 from penstock.pipeline.local_pipeline import LocalPipeline
 from penstock.pipeline.trace import RunStart
@@ -47,7 +47,7 @@ def run_summary(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
     if run is None:
         return None
     if isinstance(run, RunStart):
-        no_result = {"seconds": None, "failed_step": None, "error_code": None}
+        no_result = {"seconds": None, "failed_step": None, "error_code": None, "failed_jobs": 0}
         state = run.state
         error = None if state == "running" else f"{run.outcome}; {run.hint}"
         return {"started_at": run.started_at.isoformat(), "state": state, "error": error, **no_result}
@@ -59,6 +59,9 @@ def run_summary(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
         "failed_step": failed.step if failed else None,
         "error": failed.error if failed else None,
         "error_code": failed.error_code if failed else None,
+        "failed_jobs": sum(
+            len(step.info.asdict().get("failed_jobs", ())) for step in run.steps if step.step == "load"
+        ),
     }
 
 
@@ -128,7 +131,8 @@ def _result_text(run: Mapping[str, Any] | None) -> Text:
     if run["state"] != "finished":
         return _UNFINISHED_RESULTS[run["state"]]
     if run["failed_step"] is None:
-        return Text("ok", style="green")
+        left_out = _left_out_text(run)
+        return Text(left_out or "ok", style="red" if left_out else "green")
     return Text(f"failed in {run['failed_step']}", style="red")
 
 
@@ -139,8 +143,14 @@ def _run_text(run: Mapping[str, Any] | None) -> str:
         return f"started at {_short_timestamp(run['started_at'])} UTC, {run['error'] or 'is still running'}"
     started = f"{_short_timestamp(run['started_at'])} UTC, {human_seconds(run['seconds'])}"
     if run["failed_step"] is None:
-        return f"{started}, ok"
+        return f"{started}, {_left_out_text(run) or 'ok'}"
     return f"{started}, failed in {run['failed_step']} ({run['error_code'] or 'no code'}): {run['error']}"
+
+
+def _left_out_text(run: Mapping[str, Any]) -> str:
+    """Return how many jobs a run has left out; empty if none."""
+    count: int = run["failed_jobs"]
+    return f"loaded without {human_count(count, 'failed job')}" if count else ""
 
 
 def _short_timestamp(timestamp: str) -> str:

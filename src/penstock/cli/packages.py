@@ -46,8 +46,8 @@ def print_package(info: LoadPackageInfo, *, as_json: bool) -> None:
         Console(highlight=False).print(package_table(info))
 
 
-def print_failed_jobs(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> None:
-    """Print the jobs that failed or are to be retried, with their messages."""
+def print_failed_jobs(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> bool:
+    """Print the jobs that failed or are to be retried, with their messages; return whether one exists."""
     failed = [(info.load_id, job) for info in infos for job in _sorted_jobs(info) if job.failed_message]
     for load_id, job in failed:
         if as_json:
@@ -56,6 +56,7 @@ def print_failed_jobs(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> Non
             print_text(f"Package {load_id}: {job.asstr(verbosity=1)}")
     if not failed and not as_json:
         print_text("There are no failed jobs.")
+    return bool(failed)
 
 
 def package_table(info: LoadPackageInfo) -> Table:

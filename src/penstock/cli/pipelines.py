@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _NAME = "NAME"
 EXIT_NOT_CONFIRMED = 2
 """The exit code of a command that needs a confirmation and has no terminal."""
+EXIT_FAILED_JOBS = 3
+"""The exit code of a command that finds failed jobs."""
 _AFTER_DROP_TEXT = "The next run extracts the dropped data again and starts work items from scratch."
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
@@ -147,10 +149,11 @@ def failed_jobs(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show the jobs that failed or are to be retried, with their messages."""
+    """Show the jobs that failed or are to be retried, with their messages; the exit code is 3 for any."""
     pipeline = ref.open()
     infos = _package_infos(pipeline) if load_id is None else iter([pipeline.get_load_package_info(load_id)])
-    print_failed_jobs(infos, as_json=as_json)
+    if print_failed_jobs(infos, as_json=as_json):
+        raise typer.Exit(EXIT_FAILED_JOBS)
 
 
 @pipeline_commands.command()

@@ -16,7 +16,7 @@ from penstock.errors import (
 )
 from penstock.interfaces import WithUndo
 from penstock.load.plan import is_last_try, retry_delay, table_of
-from penstock.load.worker import describe_error, is_terminal, run_job
+from penstock.load.worker import describe_error, is_inconsistent, is_terminal, run_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -170,7 +170,7 @@ class LoadEngine:
 
     def _fail(self, job: str, outcome: JobOutcome) -> None:
         self._progress.record_reason(job, outcome.message)
-        if not self._load_settings.raise_on_failed_jobs:
+        if not self._load_settings.raise_on_failed_jobs and not is_inconsistent(outcome.error):
             detail = self._try_undo(job, lambda _: outcome.applied) if outcome.applied else ""
             if detail is None:
                 self._job_board.abandon(job)
@@ -252,6 +252,8 @@ class LoadEngine:
 
     def _try_undo(self, job: str, find_applied: Callable[[WithUndo], Iterable[AppliedJob]]) -> str | None:
         """Undo a job; return the detail for its message, or None when a transient error stops the run."""
+        # A run that took over may have completed the load, whose rows must not be undone.
+        self._target.assert_leased()
         try:
             return self._undo(find_applied)
         except Exception as error:

@@ -98,6 +98,8 @@ class LoadInfo(StepResult[PackageReport]):
     """The errors of resources that were left out, by name; only with `on_error="continue"`."""
     pending: frozenset[str] = frozenset()
     """The ids of packages that an earlier run left pending."""
+    has_unextracted_data: bool = False
+    """Whether `data` of the run was not extracted because packages were pending: run again to load it."""
 
     @property
     def first_run(self) -> bool:
@@ -126,6 +128,7 @@ class LoadInfo(StepResult[PackageReport]):
             **{name: getattr(self, name) for name in _DESTINATION_FIELDS},
             "first_run": self.first_run,
             "job_metrics": [*metric_rows("job_id", self.metrics_by_load("job_metrics"))],
+            "has_unextracted_data": self.has_unextracted_data,
             "packages": [
                 {
                     "load_id": package.load_id,

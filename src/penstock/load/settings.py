@@ -10,13 +10,13 @@ class LoaderConfiguration(BaseConfiguration):
     """Settings of a load: concurrency, retries and the handling of failed jobs.
 
     >>> LoaderConfiguration().raise_on_failed_jobs
-    True
+    False
     """
 
-    workers: int = 4
-    """Jobs that run concurrently, each in its own Spark session."""
-    raise_on_failed_jobs: bool = True
-    """True: a failed job stops the whole load. False: its chain of tables is left out."""
+    workers: int = 20
+    """The most jobs that run concurrently, each in its own Spark session."""
+    raise_on_failed_jobs: bool = False
+    """False: the chain of tables of a failed job is left out. True: the job stops the whole load."""
     raise_on_max_retries: int = 5
     """A job that is tried this many times stops the run; the next run continues with it."""
     retry_pause: float = 0.5

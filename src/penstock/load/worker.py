@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 
 from penstock.config import redact
 from penstock.errors import (
+    CommitRolledBack,
     DataError,
     FollowupJobCreationFailedException,
     InternalError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from penstock.load.target import LoadTarget
 
 _TERMINAL = (UsageError, DataError, InternalError, AssertionError, AnalysisException)
+_INCONSISTENT = (InternalError, CommitRolledBack)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,11 @@ def run_job(task: JobTask, target: LoadTarget, *, stop: threading.Event, poll_pa
 def is_terminal(error: BaseException) -> bool:
     """Return whether a retry would raise the same error; unknown errors are retried."""
     return isinstance(_translated_error(error), _TERMINAL)
+
+
+def is_inconsistent(error: BaseException | None) -> bool:
+    """Return whether package, tables and ledger do not match: the load must not count without this job."""
+    return isinstance(error, _INCONSISTENT)
 
 
 def describe_error(error: BaseException) -> str:

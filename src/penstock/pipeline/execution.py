@@ -103,7 +103,7 @@ class Execution:
     # --- the calls
 
     def run(self, flows: Sequence[Flow]) -> None:
-        """Load what is pending, then new data: pending packages never hide it, and both are reported."""
+        """Load pending packages; if none were pending, or the settings say so, extract and load new data."""
         self._recorder.default_step = "load"  # before extraction, errors are those of pending loads
         self._workspace.set_session_needs(flows)
         with self._lease() as lease:
@@ -114,6 +114,8 @@ class Execution:
             for package in self._pending_packages():
                 self._normalize_and_load(package, lease)
             if self._recorder.load_reports and self._workspace.run_settings.pending == "exit":
+                if flows:
+                    self._recorder.record_unextracted_data()
                 return
             # Closed at once when a load fails: generators of users are suspended in the middle of their work.
             with closing(self._extraction(lease).extract(flows)) as packages:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.config import (
     ConfigValue,
@@ -109,6 +109,8 @@ __all__ = [
 ]
 
 _LOG = logger("penstock.pipeline")
+_LOAD_WORKERS: Final = 20
+"""The default of `load(workers=)`, as in the setting: any other value replaces the setting."""
 
 
 def __getattr__(name: str) -> Any:
@@ -225,7 +227,10 @@ class Pipeline:
         on_error: OnError | None = None,
         commit_interval: float | timedelta | None = None,
     ) -> LoadInfo:
-        """Extract, normalize and load `data`; packages left by an earlier run are finished first.
+        """Extract, normalize and load `data`; or only load pending packages, if an earlier run left some.
+
+        Pending packages are normalized and loaded, and the run ends: the result reports that `data` was not
+        extracted, and the next run extracts it. With the setting `run.pending="continue"` one run does both.
 
         `data` is a source, a resource, a list of them, or rows: a list, an iterator, a generator, a function
         that returns one of these, or a frame. A row is a dict, or a value for the column `value`. Nested
@@ -241,6 +246,10 @@ class Pipeline:
         `refresh` starts from scratch: `drop_sources` drops all tables and the whole state of each source,
         `drop_resources` those of the extracted resources, and `drop_data` deletes their rows and their state.
         The commits that write the new rows delete the old ones, never an earlier step.
+
+        A job that fails for good does not raise: its chain of tables is left out, and the result has
+        `has_failed_jobs` and `raise_on_failed_jobs()`. With the setting `load.raise_on_failed_jobs=true` the
+        run raises, and the package remains pending.
 
         With `on_error="continue"` a resource that raises is left out of the load, and the result reports it.
         With `commit_interval`, in seconds, rows are loaded at this interval while extraction continues. Both
@@ -338,17 +347,22 @@ class Pipeline:
         dataset_name: str | None = None,
         credentials: Any = None,
         *,
-        workers: int | None = None,
-        raise_on_failed_jobs: bool | None = None,
+        workers: int = _LOAD_WORKERS,
+        raise_on_failed_jobs: bool = False,
     ) -> LoadInfo:
         """Load normalized packages.
 
-        `workers` jobs run in parallel. With `raise_on_failed_jobs=False` a chain of tables with a job that
-        failed for good is left out, and the result reports it. Both replace settings of the section `load`.
+        At most `workers` jobs run in parallel. A chain of tables with a job that failed for good is left out,
+        and the result reports it; with `raise_on_failed_jobs=True` the job stops the load, which
+        remains pending. Either argument, if it is not the default, replaces the setting in the section `load`.
         """
         self._bind(destination, dataset_name, credentials=credentials)
         with self._record_call() as recorder:
-            overrides = {"workers": workers, "raise_on_failed_jobs": raise_on_failed_jobs}
+            overrides: dict[str, Any] = {}
+            if workers != _LOAD_WORKERS:
+                overrides["workers"] = workers
+            if raise_on_failed_jobs:
+                overrides["raise_on_failed_jobs"] = True
             self._execution(recorder, load_overrides=overrides).load()
             return recorder.load_info()
 
@@ -690,7 +704,7 @@ class Pipeline:
             recorder,
             spark=self._spark,
             extract_settings=extract_settings,
-            load_overrides={key: value for key, value in (load_overrides or {}).items() if value is not None},
+            load_overrides=load_overrides or {},
             file_format=file_format,
         )
 

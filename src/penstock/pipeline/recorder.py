@@ -6,7 +6,7 @@ import time
 import uuid
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import ResolvedValues, in_scope, logger, redact
 from penstock.errors import PenstockError, PipelineStepFailed
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from penstock.spark.watch import SparkWatch
 
 _LOG = logger("penstock.pipeline")
+_UNEXTRACTED_DATA: Final = (
+    "the data of this run was not extracted, because packages of an earlier run were pending and are now "
+    'loaded: run again, or set run.pending = "continue" to do both in one run'
+)
 
 
 class Recorder:
@@ -55,6 +59,8 @@ class Recorder:
         """The folder of the packages."""
         self.pending_ids: set[str] = set()
         """The ids of packages that an earlier run left pending."""
+        self.has_unextracted_data = False
+        """Whether the run left its data to the next one."""
         self.extract_reports: list[ExtractReport] = []
         self.normalize_reports: list[NormalizeReport] = []
         self.load_reports: list[PackageReport] = []
@@ -135,6 +141,16 @@ class Recorder:
         """Record the load of a package."""
         self.load_reports.append(report)
         self._notify_step_end("load", report)
+        for job in report.failed_jobs:
+            _LOG.error(
+                "load %s is complete without job %s: %s", report.load_id, job.job_id, job.failed_message
+            )
+
+    def record_unextracted_data(self) -> None:
+        """Record that the run has loaded pending packages only, and not its data."""
+        self.has_unextracted_data = True
+        self.notes.append(_UNEXTRACTED_DATA)
+        _LOG.warning("%s: %s", self.pipeline_name, _UNEXTRACTED_DATA)
 
     def extract_info(self, load_ids: Sequence[str] | None = None) -> ExtractInfo:
         """Return the info of extraction; of all packages, or of those with these ids."""
@@ -183,6 +199,7 @@ class Recorder:
             notes=tuple(self.notes),
             failed_resources=failures,
             pending=frozenset(self.pending_ids),
+            has_unextracted_data=self.has_unextracted_data,
             started_at=started,
             finished_at=finished,
             pipeline=self._pipeline,

@@ -27,8 +27,8 @@ class RunConfiguration(BaseConfiguration):
     """Seconds without a heartbeat after which another machine may take over the lease."""
     accept_package_root: bool = False
     """Whether packages may be stored in another folder although a load may be unfinished in the old one."""
-    pending: Literal["continue", "exit"] = "continue"
-    """Whether `run` continues with its data after pending packages, or leaves it to the next call."""
+    pending: Literal["continue", "exit"] = "exit"
+    """`exit`: a run that finds pending packages loads them only. `continue`: it then loads its data too."""
 
     @property
     def retention(self) -> Retention:

@@ -74,11 +74,13 @@ class Bench:
         )
 
     def load(self, rows: Sequence[Mapping[str, Any]], **hints: Any) -> LoadInfo:
-        """Load rows into the table of the case; raise the cause of a failed step."""
+        """Load rows into the table of the case; raise the cause of a failed step, or for a failed job."""
         try:
-            return self.pipeline().run(resource(list(rows), name=ROOT_TABLE, **{**self.hints, **hints}))
+            info = self.pipeline().run(resource(list(rows), name=ROOT_TABLE, **{**self.hints, **hints}))
         except PipelineStepFailed as failed:
             raise failed.exception from failed
+        info.raise_on_failed_jobs()
+        return info
 
     def resume(self) -> LoadInfo:
         """Load pending packages."""

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.fixture(autouse=True)
+def _pending_continue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run after a crash loads all rows: those that are pending and its own."""
+    monkeypatch.setenv("RUN__PENDING", "continue")
+
+
 @pytest.fixture(scope="session")
 def recorded(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory

@@ -74,6 +74,7 @@ def stuck(
         other.sql(f"ALTER TABLE {at(root, 'prices')} ADD CONSTRAINT no_nines CHECK (price <> 9)")
     with monkeypatch.context() as patch:
         patch.setenv("LOAD__WORKERS", "1")
+        patch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "true")
         with step_raises(LoadClientJobFailed, match="violates a constraint of table prices"):
             pipeline_at(root, spark, destination=refusing).run(shop(2))
     assert packages_at(root).pending_load() is not None

@@ -38,10 +38,10 @@ def invoke(*words: str) -> Result:
     return CliRunner().invoke(app, ["pipeline", *words])
 
 
-def json_output(*words: str) -> list[dict[str, Any]]:
+def json_output(*words: str, exit_code: int = 0) -> list[dict[str, Any]]:
     """Return the objects that a command prints with `--json`."""
     done = invoke(*words, "--json")
-    assert done.exit_code == 0, done.exception
+    assert done.exit_code == exit_code, done.exception
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

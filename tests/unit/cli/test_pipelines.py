@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.unit.cli.factories import (
 )
 
 import penstock
+from penstock.cli.overview import pipelines_table, run_summary
 from penstock.errors import (
     CannotRestorePipelineException,
     InvalidPipelineName,
@@ -23,6 +25,7 @@ from penstock.errors import (
     PipelineStepFailed,
     UsageError,
 )
+from penstock.pipeline.trace import PipelineTrace, StepTrace, StoredStepInfo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +48,7 @@ def test_pipelines_are_listed_by_name_with_how_their_last_runs_ended(disk: Path)
     )
     assert (shop["working_dir"], shop["destination"]) == (str(disk / "shop"), None)
     assert shop["last_run"].keys() == {
-        *("started_at", "state", "seconds", "failed_step", "error", "error_code")
+        *("started_at", "state", "seconds", "failed_step", "error", "error_code", "failed_jobs")
     }
     assert shop["last_run"]["failed_step"] is None
     assert (crm["last_run"]["failed_step"], crm["last_run"]["error_code"]) == ("extract", "resource-failed")
@@ -53,6 +56,22 @@ def test_pipelines_are_listed_by_name_with_how_their_last_runs_ended(disk: Path)
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines]
     assert [cell[0] for cell in cells] == ["crm", "shop"]
     assert [cell[4] for cell in cells] == ["failed in extract", "ok"]
+
+
+def test_a_run_that_left_out_failed_jobs_is_not_shown_as_ok() -> None:
+    info = StoredStepInfo(
+        document={"loads_ids": [], "failed_jobs": [{"job_id": "orders.x.0.reference"}]}, text=""
+    )
+    now = datetime(2024, 5, 6, tzinfo=UTC)
+    step = StepTrace(step="load", seconds=1.0, info=info)
+    run = PipelineTrace(
+        transaction_id="5f", pipeline_name="shop", started_at=now, finished_at=now, steps=(step,)
+    )
+    summary = {"pipeline_name": "shop", "destination": None, "dataset_name": None, "problem": None}
+
+    table = pipelines_table([{**summary, "last_run": run_summary(run)}])
+
+    assert [str(cell) for cell in table.columns[-1].cells] == ["loaded without 1 failed job"]
 
 
 def test_an_empty_list_of_pipelines_is_reported(disk: Path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import (
     CommitRolledBack,
+    DestinationAhead,
     DestinationTerminalException,
     LoadClientTerminalException,
     LoadClientTransientException,
@@ -50,6 +51,7 @@ RAISED: dict[str, Callable[[str], Exception]] = {
     "terminal": LoadClientTerminalException,
     "unknown": RuntimeError,
     "assertion": AssertionError,
+    "ahead": lambda table: DestinationAhead(table=table, sequence=1),
 }
 
 

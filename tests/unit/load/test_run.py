@@ -18,6 +18,7 @@ from tests.unit.load.scripted_destination import NoSessions, ScriptedJob, World
 
 from penstock.errors import (
     CommitRolledBack,
+    DestinationAhead,
     FollowupJobCreationFailedException,
     IdentifierTooLongException,
     LeaseLost,
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     from penstock.schema import TWriteDisposition
 
 STATE = StateInfo(1, 4, "shop", "a state", datetime(2026, 11, 15, tzinfo=UTC), "hash", "17.5")
-QUICK = LoaderConfiguration(retry_pause=0.0, poll_pause=0.0)
+QUICK = LoaderConfiguration(retry_pause=0.0, poll_pause=0.0, raise_on_failed_jobs=True)
+LENIENT = {"raise_on_failed_jobs": False}
 TABLES = ("items", "items__tags", "items__parts", "others")
 
 
@@ -559,6 +561,30 @@ def test_a_chain_with_a_failed_job_can_be_left_out(tmp_path: Path, undo: bool) -
     assert messages["items"] == "items: terminal"
     assert sorted(scenario.world.undone) == (["items__parts", "items__tags"] if undo else [])
     assert ("were rolled back" if undo else "cannot undo") in messages["items__tags"]
+
+
+def test_a_table_that_does_not_match_its_load_stops_the_load_and_is_not_left_out(tmp_path: Path) -> None:
+    scenario = sealed_scenario(tmp_path, script={"items__tags": ["ahead"]})
+
+    with pytest.raises(LoadClientJobFailed) as caught:
+        scenario.load(raise_on_failed_jobs=False)
+
+    assert isinstance(caught.value.__cause__, DestinationAhead)
+    assert scenario.commits() == 0
+
+
+def test_a_run_that_has_lost_its_lease_undoes_nothing(tmp_path: Path) -> None:
+    scenario = sealed_scenario(tmp_path, script={"items": ["terminal"], "undo": []})
+
+    def check() -> None:
+        if "start items append" in scenario.world.asked:
+            raise LeaseLost(epoch=1, host="elsewhere")
+
+    target = replace(scenario.target(), assert_leased=check)
+    with pytest.raises(LeaseLost):
+        load(scenario.manifest, target, state=STATE, load_settings=QUICK.model_copy(update=LENIENT))
+
+    assert scenario.world.undone == []
 
 
 def test_the_changes_of_a_failed_job_are_undone(tmp_path: Path) -> None:

@@ -65,12 +65,12 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "R9": (
         "finishes what was pending and exits",
         EXECUTION,
-        "with_pending_exit_a_run_leaves_new_data_for_the_next_call",
+        "a_run_that_finds_pending_packages_leaves_new_data_for_the_next_call",
     ),
     "R10": (
         "without pending data, new data is loaded",
         EXECUTION,
-        "a_run_continues_with_its_data_after_pending_packages",
+        "a_run_that_finds_pending_packages_leaves_new_data_for_the_next_call",
     ),
     "R11": (
         "destination by name or module",
@@ -105,9 +105,9 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "R29": ("schema is not modified by drop_data", REFRESH, "only_tables_with_rows_are_truncated"),
     "R30": ("PipelineStepFailed", UNBOUND, "incomplete_packages_are_deleted_and_an_error_leaves_none"),
     "R31": (
-        "LoadInfo has package ids and failed jobs",
-        "unit/load/test_report.py",
-        "excluded_jobs_are_reported_and_can_be_raised",
+        "LoadInfo has package ids and failed jobs; a failed job does not raise",
+        EXECUTION,
+        "a_job_that_fails_for_good_does_not_raise_and_is_reported",
     ),
     # sync_destination
     "S1": ("restores state and schemas", SYNC, "a_fresh_machine_gets_copies_of_state_and_schemas"),

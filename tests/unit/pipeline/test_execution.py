@@ -9,12 +9,21 @@ import pytest
 from tests.step_failures import step_raises
 from tests.unit.load.scripted_destination import ScriptedClient, World
 from tests.unit.pipeline.fake_session import fake_session
+from tests.unit.pipeline.machines import normalize_without_spark
 
 import penstock
 from penstock.config import with_config
-from penstock.errors import MissingTableName, PipelineConfigMissing, PipelineLocked, SlotTaken
+from penstock.errors import (
+    DestinationHasFailedJobs,
+    LoadClientJobFailed,
+    MissingTableName,
+    PipelineConfigMissing,
+    PipelineLocked,
+    SlotTaken,
+)
 from penstock.package import Packages
 from penstock.package.lease import hold_lease
+from penstock.pipeline import execution
 from penstock.pipeline.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -37,8 +46,8 @@ def refuse(*_: Any, **__: Any) -> None:
     raise OSError("no space left")
 
 
-def test_with_pending_exit_a_run_leaves_new_data_for_the_next_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_finds_pending_packages_leaves_new_data_for_the_next_call(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked: list[int] = []
 
@@ -46,7 +55,6 @@ def test_with_pending_exit_a_run_leaves_new_data_for_the_next_call(
         asked.append(1)
         yield from ()
 
-    monkeypatch.setenv("RUN__PENDING", "exit")
     pipeline = pipeline_with_pending_package(tmp_path, World(tmp_path))
 
     first = pipeline.run(rows, table_name="items")
@@ -55,21 +63,68 @@ def test_with_pending_exit_a_run_leaves_new_data_for_the_next_call(
 
     assert (len(first.loads_ids), after_first) == (1, 0)
     assert (len(second.loads_ids), len(asked)) == (0, 1)
+    assert [info.has_unextracted_data for info in (first, second)] == [True, False]
+    assert "note: the data of this run was not extracted" in str(first)
+    assert sum("run again" in record.message for record in caplog.records) == 1
 
 
-def test_a_run_continues_with_its_data_after_pending_packages(tmp_path: Path) -> None:
+def test_a_run_without_data_leaves_no_data(tmp_path: Path) -> None:
+    info = pipeline_with_pending_package(tmp_path, World(tmp_path)).run()
+
+    assert (len(info.loads_ids), info.has_unextracted_data, info.notes) == (1, False, ())
+
+
+def test_with_pending_continue_a_run_extracts_its_data_after_pending_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[Any] = []
 
     def rows() -> Iterator[Any]:
         asked.append(penstock.current.source_state()["page"])
         yield from ()
 
+    monkeypatch.setenv("RUN__PENDING", "continue")
     pipeline = pipeline_with_pending_package(tmp_path, World(tmp_path))
 
     info = pipeline.run(rows, table_name="items")
 
     assert len(info.loads_ids) == 1
     assert asked == [7], "what waited counts before new data is asked for"
+
+
+def test_a_job_that_fails_for_good_does_not_raise_and_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(execution, "normalize", normalize_without_spark)
+    world = World(tmp_path, script={"items": ["terminal"]})
+
+    info = new_pipeline(tmp_path, world).run(
+        [penstock.resource([{"id": 1}], name="items"), penstock.resource([{"id": 2}], name="others")]
+    )
+
+    assert (info.has_failed_jobs, world.landed) == (True, ["others"])
+    with pytest.raises(DestinationHasFailedJobs):
+        info.raise_on_failed_jobs()
+    (failed,) = new_pipeline(tmp_path, world).list_failed_jobs_in_package(info.loads_ids[0])
+    assert (failed.state, failed.job_file_info.table_name) == ("failed_jobs", "items")
+    assert any("is complete without job items" in record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize("by_setting", [True, False], ids=["setting", "argument"])
+def test_a_job_that_fails_for_good_raises_if_so_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_setting: bool
+) -> None:
+    monkeypatch.setattr(execution, "normalize", normalize_without_spark)
+    pipeline = new_pipeline(tmp_path, World(tmp_path, script={"items": ["terminal"]}))
+    pipeline.extract([{"id": 1}], table_name="items")
+    pipeline.normalize()
+    if by_setting:
+        monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "true")
+
+    with step_raises(LoadClientJobFailed, step="load"):
+        pipeline.load(raise_on_failed_jobs=not by_setting)
+
+    assert pipeline.has_pending_data
 
 
 def test_extract_normalize_and_load_have_the_same_result_as_run(tmp_path: Path) -> None:

@@ -24,8 +24,6 @@ NAMES = {
 
 GAPS: dict[tuple[str, str], str] = {
     ("pipeline", "full_refresh"): "dlt has given it up for dev_mode",
-    ("Pipeline.load", "workers"): "a worker has a Spark session of its own, so the settings say how many: 4",
-    ("Pipeline.load", "raise_on_failed_jobs"): "true unless the settings say otherwise",
 }
 """Function and argument: why penstock differs from the page."""
 
