@@ -1254,8 +1254,8 @@ class LoadClientJobFailed(DestinationTerminalException):
             f"job {job_id} of load {load_id} failed: {failed_message}"
             + (f"; also failed: {', '.join(others)}" if others else ""),
             hint="fix the cause and run again: the load is not committed, its package is kept, and no row is "
-            "written twice. Unless load.raise_on_failed_jobs is true, only a refresh, or a table that does not "
-            "match the load, is stopped",
+            "written twice. Unless load.raise_on_failed_jobs is true, only a refresh, or a table that does "
+            "not match the load, is stopped",
             load_id=load_id,
             job_id=job_id,
             failed_message=failed_message,

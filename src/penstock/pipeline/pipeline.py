@@ -354,7 +354,7 @@ class Pipeline:
 
         At most `workers` jobs run in parallel. A chain of tables with a job that failed for good is left out,
         and the result reports it; with `raise_on_failed_jobs=True` the job stops the load, which
-        remains pending. Either argument, if it is not the default, replaces the setting in the section `load`.
+        remains pending. An argument that is not the default replaces the setting in the section `load`.
         """
         self._bind(destination, dataset_name, credentials=credentials)
         with self._record_call() as recorder:
