@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from tests.conftest import SEED
 from tests.flow.iceberg_dataset import open_iceberg_dataset
-from tests.oracle.oracle_client import vector
-from tests.oracle.scenario_outcomes import DIFFERENT, PENDING, comparable, dlt_outcome, expected
+from tests.oracle.scenario_outcomes import SETTINGS, comparable, expected, recorded
 from tests.oracle.scenario_runner import DATASET, NAME, play
 from tests.oracle.scenarios import few, scenarios
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 FEW: Final = few(SEED)
 OTHERS: Final = [("delta", name) for name in scenarios() if name not in FEW]
 ICEBERG: Final = [("iceberg", name) for name in scenarios()]
-AS_BEFORE: Final = [name for name, item in DIFFERENT.items() if item.names == (PENDING,)]
 
 
 class SparkLake:
@@ -96,7 +94,7 @@ def test_a_few_scenarios_end_as_with_dlt(
 ) -> None:
     lake = SparkLake("delta", tmp_path, spark, other)
 
-    assert outcome(name, lake) == expected(name, vector("scenarios.json"))
+    assert outcome(name, lake) == expected(name, recorded("page"), "page")
 
 
 @pytest.mark.at_length
@@ -106,15 +104,16 @@ def test_all_scenarios_end_as_with_dlt(
 ) -> None:
     place = SparkLake(lake, tmp_path, spark, other)
 
-    assert outcome(name, place) == expected(name, vector("scenarios.json"))
+    assert outcome(name, place) == expected(name, recorded("page"), "page")
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("name", AS_BEFORE)
-def test_new_data_is_deferred_as_with_dlt_if_so_configured(
+@pytest.mark.parametrize("name", scenarios())
+def test_all_scenarios_end_as_with_dlt_if_runs_continue_and_failed_jobs_raise(
     name: str, spark: SparkSession, other: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RUN__PENDING", "exit")
+    for key, value in SETTINGS["continue"].items():
+        monkeypatch.setenv(key, value)
     lake = SparkLake("delta", tmp_path, spark, other)
 
-    assert outcome(name, lake) == dlt_outcome(name, vector("scenarios.json"))
+    assert outcome(name, lake) == expected(name, recorded("continue"), "continue")

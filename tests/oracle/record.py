@@ -89,6 +89,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "frames.json": frames,
     "merges.json": merges,
     "scenarios.json": scenario_outcomes.dlt_outcomes,
+    "scenarios_page.json": scenario_outcomes.dlt_outcomes_of_the_page,
     "rest.json": rest,
 }
 

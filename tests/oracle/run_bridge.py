@@ -80,6 +80,7 @@ def _plain(value: Any) -> Any:
 
 def scenarios(question: dict[str, Any]) -> dict[str, Any]:
     """Return the outcome of each scenario."""
+    os.environ |= question.get("settings", {})
     result = {}
     for name, scenario in question["scenarios"].items():
         with tempfile.TemporaryDirectory() as folder:

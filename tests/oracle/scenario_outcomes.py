@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from tests.oracle.oracle_client import ask
+from tests.oracle.oracle_client import ask, vector
 from tests.oracle.scenarios import WITHOUT_DIFFERENCES, scenarios
 
 from penstock.testing import documents
@@ -22,9 +22,18 @@ BRIDGE = Path(__file__).parent / "run_bridge.py"
 ERRORS = {"LoadClientJobTerminalRetry": "LoadClientJobFailed", "ResourceExtractionError": "ResourceFailed"}
 """Errors of dlt that have another name in penstock."""
 
+Mode = Literal["page", "continue"]
+MODES: tuple[Mode, ...] = ("page", "continue")
+SETTINGS: dict[Mode, dict[str, str]] = {
+    "page": {},
+    "continue": {"RUN__PENDING": "continue", "LOAD__RAISE_ON_FAILED_JOBS": "true"},
+}
+"""The settings of penstock: the defaults of the reference page, and the opposite of each."""
+DLT_SETTINGS = {"LOAD__RAISE_ON_FAILED_JOBS": "false"}
+"""The setting of dlt 1.31 that is the default of the reference page."""
+
 PENDING = "pending-and-new-data"
 DURABLE_PACKAGES = "packages-outlive-the-machine"
-DROP_PENDING = "drop-keeps-packages"
 DROPPED_DATASET = "a-dataset-that-is-gone"
 PACKAGES_IN_DATASET = "packages-stand-in-the-dataset"
 FIRST_RUN = "first-run-by-the-destination"
@@ -34,7 +43,6 @@ OTHER_DATASET = "the-state-of-another-dataset"
 DIFFERENCES = (
     PENDING,
     DURABLE_PACKAGES,
-    DROP_PENDING,
     DROPPED_DATASET,
     PACKAGES_IN_DATASET,
     FIRST_RUN,
@@ -67,16 +75,8 @@ def _pending_first(word: str, *names: str, steps: Mapping[int, Note] | None = No
 
 
 _FAILED_AGAIN: Note = {"error": ["load", "SchemaCorruptedException"], **_note(waits=True, first=True)}
-DIFFERENT: dict[str, Difference] = {
-    **{f"pending/{word}": _pending_first(word, PENDING) for word in ("append", "replace", "upsert", "scd2")},
-    "refresh-pending/append": Difference(
-        names=(PENDING,), steps={2: _note(loads=2)}, ends_as="refresh-finished/append"
-    ),
-    "spoiled-run/append": Difference(names=(PENDING,), steps={4: _note(loads=2)}, ends_as="spoiled/append"),
-    "pending-fresh/append": _pending_first("append", PENDING, DURABLE_PACKAGES, steps={3: _note(loads=2)}),
-    "pending-dropped/append": _pending_first(
-        "append", PENDING, DROP_PENDING, FIRST_RUN, steps={2: _note(waits=True), 3: _note(loads=2)}
-    ),
+_ALWAYS: dict[str, Difference] = {
+    "pending-dropped/append": Difference(names=(FIRST_RUN,), steps={2: _note()}),
     **{f"dropped/{word}": Difference(names=(FIRST_RUN,), steps={1: _note()}) for word in ("append", "scd2")},
     **{
         name: Difference(names=(FIRST_RUN,), steps={1: _note(first=True)})
@@ -88,11 +88,6 @@ DIFFERENT: dict[str, Difference] = {
             "cursor-deleted/append",
         )
     },
-    "deleted-pending/append": Difference(
-        names=(DROPPED_DATASET, PENDING, FIRST_RUN),
-        steps={2: _note(waits=True, first=True), 3: _note(loads=2)},
-        ends_as="as-deleted-pending/append",
-    ),
     "deleted-waiting/append": Difference(
         names=(PACKAGES_IN_DATASET, FIRST_RUN), steps={2: _note(first=True)}
     ),
@@ -109,6 +104,38 @@ DIFFERENT: dict[str, Difference] = {
     "keyless/upsert": Difference(names=(QUARANTINE,), steps={1: _note(loads=1)}, ends_as="as-keyless/upsert"),
     "cursor-elsewhere/append": Difference(names=(OTHER_DATASET,), ends_as="as-cursor-elsewhere/append"),
 }
+DIFFERENT: dict[Mode, dict[str, Difference]] = {
+    "page": {
+        **_ALWAYS,
+        "pending-fresh/append": Difference(names=(DURABLE_PACKAGES,), ends_as="pending/append"),
+        "deleted-pending/append": Difference(
+            names=(DROPPED_DATASET, FIRST_RUN),
+            steps={2: _note(waits=True, first=True)},
+            ends_as="as-deleted-kept/append",
+        ),
+    },
+    "continue": {
+        **_ALWAYS,
+        **{
+            f"pending/{word}": _pending_first(word, PENDING)
+            for word in ("append", "replace", "upsert", "scd2")
+        },
+        "refresh-pending/append": Difference(
+            names=(PENDING,), steps={2: _note(loads=2)}, ends_as="refresh-finished/append"
+        ),
+        "spoiled-run/append": Difference(
+            names=(PENDING,), steps={4: _note(loads=2)}, ends_as="spoiled/append"
+        ),
+        "pending-fresh/append": _pending_first(
+            "append", PENDING, DURABLE_PACKAGES, steps={3: _note(loads=2)}
+        ),
+        "deleted-pending/append": Difference(
+            names=(DROPPED_DATASET, PENDING, FIRST_RUN),
+            steps={2: _note(waits=True, first=True), 3: _note(loads=2)},
+            ends_as="as-deleted-pending/append",
+        ),
+    },
+}
 
 
 def dlt_outcomes(names: Collection[str] | None = None) -> dict[str, Outcome]:
@@ -117,6 +144,19 @@ def dlt_outcomes(names: Collection[str] | None = None) -> dict[str, Outcome]:
     wanted = {name: item for name, item in every.items() if names is None or name in names}
     answers = ask("scenarios", bridge=BRIDGE, scenarios=wanted)
     return {name: comparable(answer) for name, answer in answers.items()}
+
+
+def dlt_outcomes_of_the_page() -> dict[str, Outcome]:
+    """Return the outcomes of dlt with the page's default for scenarios with failed jobs."""
+    wanted = {name: item for name, item in scenarios().items() if item["kind"] == "job"}
+    answers = ask("scenarios", bridge=BRIDGE, scenarios=wanted, settings=DLT_SETTINGS)
+    return {name: comparable(answer) for name, answer in answers.items()}
+
+
+def recorded(mode: Mode) -> dict[str, Outcome]:
+    """Return the recorded outcomes of dlt that a mode is compared with."""
+    changed = vector("scenarios_page.json") if mode == "page" else {}
+    return {**vector("scenarios.json"), **changed}
 
 
 def comparable(played: Outcome) -> Outcome:
@@ -154,10 +194,10 @@ def _renamed(note: Note) -> Note:
     return {**note, "error": [step, ERRORS.get(name, name)]}
 
 
-def expected(name: str, answers: Mapping[str, Outcome]) -> Outcome:
+def expected(name: str, answers: Mapping[str, Outcome], mode: Mode) -> Outcome:
     """Return the expected outcome of penstock: that of dlt with the named differences."""
     result = dlt_outcome(name, answers)
-    difference = DIFFERENT.get(name)
+    difference = DIFFERENT[mode].get(name)
     if difference is None:
         return result
     end = answers[difference.ends_as or name]

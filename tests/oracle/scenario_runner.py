@@ -80,6 +80,8 @@ def _call_and_note(lake: Lake, step: Step) -> dict[str, Any]:
     else:
         if step["do"] in {"run", "load"}:
             note["loads"] = len(info.loads_ids) if info is not None else 0
+            if info is not None and info.has_failed_jobs:
+                note["failed_jobs"] = True
     return {**note, "pending": bool(pipeline.has_pending_data), "first_run": bool(pipeline.first_run)}
 
 

@@ -256,6 +256,7 @@ WITHOUT_DIFFERENCES: tuple[Family, ...] = (
     ("as-empty-first", "", loads(PLAIN), ("append", "replace")),
     ("as-cursor-elsewhere", "", two_datasets(step("wipe")), ("append",)),
     ("as-deleted-pending", "", loads(SECOND_ROWS, THIRD_ROWS), ("append",)),
+    ("as-deleted-kept", "", loads(SECOND_ROWS), ("append",)),
     ("as-too-wide", "", wide(LAST), ("append",)),
     ("as-keyless", "", loads(PLAIN, [{"id": 3}]), ("upsert",)),
 )

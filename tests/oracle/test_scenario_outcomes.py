@@ -12,10 +12,12 @@ from tests.oracle.oracle_client import needs_dlt, vector
 from tests.oracle.scenario_outcomes import (
     DIFFERENCES,
     DIFFERENT,
+    MODES,
     comparable,
     dlt_outcome,
     dlt_outcomes,
     expected,
+    recorded,
 )
 from tests.oracle.scenarios import (
     DISPOSITIONS,
@@ -30,7 +32,7 @@ from tests.rule_assertions import assert_no_offenders
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tests.oracle.scenario_outcomes import Outcome
+    from tests.oracle.scenario_outcomes import Mode, Outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming-from-dlt.md"
 KINDS = {"plain", "pending", "refresh", "raises", "contract", "empty", "cursor", "deleted", "job"}
@@ -89,52 +91,64 @@ def test_every_scenario_is_recorded_and_nothing_else() -> None:
 def test_every_difference_is_used_and_documented() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
-    assert {name for item in DIFFERENT.values() for name in item.names} == set(DIFFERENCES)
+    listed = {name for mode in MODES for item in DIFFERENT[mode].values() for name in item.names}
+    assert listed == set(DIFFERENCES)
     assert [name for name in DIFFERENCES if f"| `{name}` |" not in page] == []
     assert f"\n{len(ALL)} scenarios are played by dlt" in page
 
 
 def test_every_extra_scenario_is_the_expected_end_of_another_one() -> None:
-    used = {item.ends_as for item in DIFFERENT.values()}
+    used = {item.ends_as for mode in MODES for item in DIFFERENT[mode].values()}
 
     assert set(scenarios(WITHOUT_DIFFERENCES)) <= used
 
 
-def stale_differences(name: str, answers: Mapping[str, Outcome]) -> Iterator[str]:
+def stale_differences(name: str, answers: Mapping[str, Outcome], mode: Mode) -> Iterator[str]:
     """Yield listed differences of a scenario that do not exist."""
-    wanted, recorded = expected(name, answers), dlt_outcome(name, answers)
+    wanted, played = expected(name, answers, mode), dlt_outcome(name, answers)
+    difference = DIFFERENT[mode][name]
     if len(wanted["steps"]) != len(ALL[name]["steps"]):
         yield f"{name}: {len(wanted['steps'])} steps are expected of {len(ALL[name]['steps'])}"
-    for number, note in DIFFERENT[name].steps.items():
-        if note == recorded["steps"][number]:
+    for number, note in difference.steps.items():
+        if note == played["steps"][number]:
             yield f"{name}: step {number} is that of dlt"
-    if set(wanted["datasets"]) != set(recorded["datasets"]):
-        yield f"{name}: datasets {sorted(wanted['datasets'])}, dlt {sorted(recorded['datasets'])}"
-    differs = {**wanted, "steps": []} != {**recorded, "steps": []}
-    if differs is (DIFFERENT[name].ends_as is None):
+    if set(wanted["datasets"]) != set(played["datasets"]):
+        yield f"{name}: datasets {sorted(wanted['datasets'])}, dlt {sorted(played['datasets'])}"
+    differs = {**wanted, "steps": []} != {**played, "steps": []}
+    if differs is (difference.ends_as is None):
         end = "differs from" if differs else "is equal to"
-        yield f"{name}: `ends_as` is {DIFFERENT[name].ends_as!r}, and the end {end} that of dlt"
+        yield f"{name}: `ends_as` is {difference.ends_as!r}, and the end {end} that of dlt"
 
 
-def test_scenarios_listed_as_different_differ_from_dlt() -> None:
-    answers = vector("scenarios.json")
+@pytest.mark.parametrize("mode", MODES)
+def test_scenarios_listed_as_different_differ_from_dlt(mode: Mode) -> None:
+    answers = recorded(mode)
 
     assert_no_offenders(
-        (fault for name in DIFFERENT for fault in stale_differences(name, answers)), "correct DIFFERENT"
+        (fault for name in DIFFERENT[mode] for fault in stale_differences(name, answers, mode)),
+        "correct DIFFERENT",
     )
 
 
-def test_all_other_scenarios_are_expected_to_end_as_with_dlt() -> None:
-    answers = vector("scenarios.json")
+@pytest.mark.parametrize("mode", MODES)
+def test_all_other_scenarios_are_expected_to_end_as_with_dlt(mode: Mode) -> None:
+    answers = recorded(mode)
 
     assert_no_offenders(
         (
             name
             for name in ALL
-            if name not in DIFFERENT and expected(name, answers) != dlt_outcome(name, answers)
+            if name not in DIFFERENT[mode] and expected(name, answers, mode) != dlt_outcome(name, answers)
         ),
         "expect what dlt does, or list the scenario in DIFFERENT",
     )
+
+
+def test_scenarios_with_failed_jobs_are_recorded_with_the_default_of_the_page_too() -> None:
+    outcomes = vector("scenarios_page.json")
+
+    assert set(outcomes) == {name for name, item in ALL.items() if item["kind"] == "job"}
+    assert any(step.get("failed_jobs") for outcome in outcomes.values() for step in outcome["steps"])
 
 
 def test_rows_are_compared_by_their_values_and_their_parents() -> None:
@@ -155,7 +169,7 @@ def test_rows_are_compared_by_their_values_and_their_parents() -> None:
 @needs_dlt
 def test_dlt_still_plays_scenarios_as_recorded() -> None:
     names = None if AT_LENGTH else few(1)
-    recorded = vector("scenarios.json")
+    outcomes = vector("scenarios.json")
 
     for name, outcome in dlt_outcomes(names).items():
-        assert outcome == recorded[name], name
+        assert outcome == outcomes[name], name
