@@ -60,7 +60,9 @@ def run_summary(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
         "error": failed.error if failed else None,
         "error_code": failed.error_code if failed else None,
         "failed_jobs": sum(
-            len(step.info.asdict().get("failed_jobs", ())) for step in run.steps if step.step == "load"
+            len(step.info.recorded_facts().get("failed_jobs", ()))
+            for step in run.steps
+            if step.step == "load"
         ),
     }
 
