@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.interfaces import hints as table_hints
 from penstock.interfaces.items import EmptyTable, HintsMark, MarkedItem, TableNameMark
+from penstock.sources.file_import import file_pages, schema_of_frame
 
 if TYPE_CHECKING:
     from penstock.interfaces.hints import TableHints
@@ -33,6 +34,32 @@ def with_hints(
     'replace'
     """
     return MarkedItem(item, HintsMark(hints or table_hints.NO_HINTS, create_table_variant))
+
+
+def with_file_import(
+    file_path: str,
+    file_format: Literal["parquet", "jsonl", "csv"],
+    items_count: int = 0,
+    hints: TableHints | Any = None,
+) -> MarkedItem:
+    r"""Load the rows of a local file, which may be deleted when the generator continues.
+
+    `hints` apply to the resource. An Arrow object or a pandas frame instead has the types of the columns.
+    Rows are counted when they are read; `items_count` is an estimate that dlt's programs pass.
+
+    >>> import tempfile, pathlib, penstock
+    >>> @penstock.resource
+    ... def orders(folder):
+    ...     path = pathlib.Path(folder, "orders.csv")
+    ...     path.write_text("id,note\n1,x\n")
+    ...     yield with_file_import(str(path), "csv")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     list(orders(folder))
+    [{'id': '1', 'note': 'x'}]
+    """
+    schema = schema_of_frame(hints)
+    table_mark = HintsMark(hints) if hints is not None and schema is None else None
+    return MarkedItem(file_pages(file_path, file_format, schema), table_mark)
 
 
 def make_hints(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
