@@ -225,6 +225,8 @@ class LoadEngine:
                         self._undo_unfinished_job(chain, job)
                     case "new":
                         self._job_board.fail(job, _excluded_message(chain, "and was not run"))
+                    case "failed" if self._job_board.is_dismissed(job):
+                        self._undo_dismissed_job(chain, job)
                     case _:
                         pass
 
@@ -235,10 +237,20 @@ class LoadEngine:
             self._job_board.mark_undone(job, _excluded_message(chain, detail))
 
     def _undo_unfinished_job(self, chain: Chain, job: str) -> None:
-        """Undo a started job by the history of its tables: a process may have died right after its commit.
+        """Undo a started job by the history of its tables: a process may have died right after its commit."""
+        detail = self._try_undo(job, self._commits_in_history(chain, job))
+        if detail is not None:
+            self._job_board.fail(job, _excluded_message(chain, detail))
 
-        The job of a root may also have changed tables without a job.
-        """
+    def _undo_dismissed_job(self, chain: Chain, job: str) -> None:
+        """Undo what the tries of a job wrote that a user has moved to the failed ones."""
+        detail = self._try_undo(job, self._commits_in_history(chain, job))
+        if detail is not None:
+            message = self._job_board.failed_messages()[job].partition("\n")[2]
+            self._job_board.record_undone_tries(job, f"{message} (given up, {detail})")
+
+    def _commits_in_history(self, chain: Chain, job: str) -> Callable[[WithUndo], Iterable[AppliedJob]]:
+        """Return a function that finds the commits of a job; that of a root may change other tables too."""
         others = {table_of(other) for other in chain.jobs if other != job}
         tables = chain.tables if table_of(job) == chain.root else (table_of(job),)
 
@@ -246,9 +258,7 @@ class LoadEngine:
             commits = (client.to_undo(table, self._mark) for table in tables if table not in others)
             return (applied for applied in commits if applied is not None)
 
-        detail = self._try_undo(job, commits_in_history)
-        if detail is not None:
-            self._job_board.fail(job, _excluded_message(chain, detail))
+        return commits_in_history
 
     def _try_undo(self, job: str, find_applied: Callable[[WithUndo], Iterable[AppliedJob]]) -> str | None:
         """Undo a job; return the detail for its message, or None when a transient error stops the run."""

@@ -19,6 +19,7 @@ from penstock.load.plan import (
     with_recorded_followups,
 )
 from penstock.load.worker import JobTask
+from penstock.package.job_folders import is_retry_message
 from penstock.package.metrics import LoadJobMetrics
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class JobBoard:
         self._restored: set[str] = set()
         self._applied: dict[str, Sequence[AppliedJob]] = {}
         self._followups: dict[str, tuple[str, ...]] = {}
+        self._dismissed: set[str] = set()
         self._times: dict[str, tuple[datetime | None, datetime | None]] = {}
         self.states: dict[str, JobState] = {}
         self._completed_before: frozenset[str] = frozenset()
@@ -157,6 +159,16 @@ class JobBoard:
         self._package.store.move(f"completed_jobs/{name}", f"failed_jobs/{name}")
         self.states[job] = "failed"
 
+    def is_dismissed(self, job: str) -> bool:
+        """Return whether a user has moved the job to `failed_jobs`, and its tries are not undone yet."""
+        return job in self._dismissed
+
+    def record_undone_tries(self, job: str, message: str) -> None:
+        """Record that what the tries of a dismissed job wrote is undone."""
+        name = self._file_names[job]
+        self._package.store.put(f"failed_jobs/{name}.exception", message.encode(errors="backslashreplace"))
+        self._dismissed.discard(job)
+
     def results(self) -> list[AppliedJob]:
         """Return the results of all completed jobs."""
         jobs = [job for chain in self.chains if not has_failed_job(chain, self.states) for job in chain.jobs]
@@ -211,6 +223,10 @@ class JobBoard:
             self._file_names[job], self.states[job] = listed[job].name.file_name(), _STATES[listed[job].state]
             if listed[job].state == "started_jobs":
                 self._restored.add(job)
+            if listed[job].state == "failed_jobs" and is_retry_message(
+                self._package.jobs.failed_message(listed[job].name)
+            ):
+                self._dismissed.add(job)
         self._completed_before = frozenset(job for job, state in self.states.items() if state == "completed")
         for job, job_file in listed.items():
             if job not in self.states:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.errors import InvalidJobFileName, JobNotFound, LoadPackageNotCompleted
+from penstock.errors import InvalidJobFileName, JobNotFound, LoadPackageNotCompleted, UsageError
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.package.control_file import encode_control, read_control
 from penstock.package.layout import (
@@ -32,6 +32,7 @@ _MOVE_ORDER: Final = (NEW_JOBS, STARTED_JOBS, FAILED_JOBS, COMPLETED_JOBS)
 
 
 EXCEPTION_SUFFIX = ".exception"
+_RETRY_PREFIX: Final = "retry: "
 _STATE_RANK: Final[Mapping[TJobState, int]] = {
     NEW_JOBS: 0,
     STARTED_JOBS: 1,
@@ -150,14 +151,25 @@ class JobFolders:
         """Move a job from started to failed, with its message."""
         name = _parse_name(file_name)
         if self._exists_in(STARTED_JOBS, name):
-            self._storage.put(
-                f"{FAILED_JOBS}/{name.file_name()}{EXCEPTION_SUFFIX}", _encode_message(message or "")
-            )
+            self._storage.put(_message_path(name), _encode_message(message or ""))
         return self._move(name, STARTED_JOBS, FAILED_JOBS)
+
+    def fail_retried(self, file_name: str) -> str:
+        """Move a job that was tried and is new again to failed, with the message of its last try."""
+        name = _parse_name(file_name)
+        if not name.retry_count:
+            raise UsageError(
+                f"{file_name} was never tried, so it did not fail",
+                hint="use a job that list_pending_retry_jobs_in_package() returns",
+            )
+        message = self.failed_message(name)
+        if message is not None and self._exists_in(NEW_JOBS, name):
+            self._storage.put(_message_path(name), _encode_message(message))
+        return self._move(name, NEW_JOBS, FAILED_JOBS)
 
     def failed_message(self, name: ParsedLoadJobFileName) -> str | None:
         """Return the message of the last failed try, if any."""
-        for path in (f"{FAILED_JOBS}/{name.file_name()}{EXCEPTION_SUFFIX}", _exception_path(name)):
+        for path in (_message_path(name), _exception_path(name)):
             content = self._storage.read(path)
             if content is not None:
                 return content.decode(errors="replace")
@@ -188,7 +200,7 @@ class JobFolders:
         # A name that cannot be parsed would lose the job.
         retry_name = _parse_name(name.with_retry().file_name())
         if message is not None and self._exists_in(source, name):
-            text = f"retry: {kind or 'transient'}\n{message}"
+            text = f"{_RETRY_PREFIX}{kind or 'transient'}\n{message}"
             self._storage.put(_exception_path(retry_name), _encode_message(text))
         self._move_as(name, source, retry_name, NEW_JOBS)
         return retry_name.file_name()
@@ -220,6 +232,19 @@ def _parse_name(file_name: str) -> ParsedLoadJobFileName:
 def _encode_message(message: str) -> bytes:
     """Encode a message from third-party code, which may contain lone surrogates."""
     return message.encode(errors="backslashreplace")
+
+
+def is_retry_message(message: str | None, *, kind: str = "") -> bool:
+    r"""Return whether a message is that of a try after which the job was to be tried again.
+
+    >>> is_retry_message("retry: transient\nno answer"), is_retry_message("no such column")
+    (True, False)
+    """
+    return message is not None and message.startswith(f"{_RETRY_PREFIX}{kind}")
+
+
+def _message_path(name: ParsedLoadJobFileName) -> str:
+    return f"{FAILED_JOBS}/{name.file_name()}{EXCEPTION_SUFFIX}"
 
 
 def _result_path(name: ParsedLoadJobFileName) -> str:

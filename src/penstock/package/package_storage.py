@@ -161,6 +161,20 @@ class PackageStorage:
         """Move a job from failed to new with one more try; return the new file name."""
         return self.package(load_id).jobs.retry_failed(file_name)
 
+    def list_retried_new_jobs(self, load_id: str) -> Sequence[tuple[str, TJobState]]:
+        """List the file names of jobs that were tried and are not completed, with their states."""
+        jobs = self.package(load_id).require_exists().jobs.list_jobs()
+        return [
+            (job.name.file_name(), job.state)
+            for job in jobs.in_state(layout.NEW_JOBS, layout.STARTED_JOBS)
+            if job.name.retry_count
+        ]
+
+    def fail_retried_job(self, load_id: str, file_name: str) -> str:
+        """Move a job that was tried and is new again to failed; return the full address."""
+        package = self.package(load_id)
+        return package.store.path(package.jobs.fail_retried(file_name))
+
     def fail_job(self, load_id: str, file_name: str, failed_message: str | None = None) -> str:
         """Move a job from started to failed, with its message; return the full address."""
         package = self.package(load_id)

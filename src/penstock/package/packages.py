@@ -239,10 +239,14 @@ class Packages:
         unsealed = [package for package in pending if last is None or package.load_id != last.load_id]
         return sorted(unsealed, key=lambda package: package.load_id)
 
-    def drop_unsealed(self) -> None:
-        """Delete packages without a slot, the newest first: each continues the one before it."""
+    def drop_unsealed(self, from_load_id: str = "") -> None:
+        """Delete packages without a slot, the newest first: each continues the one before it.
+
+        Packages older than `from_load_id` are kept.
+        """
         for package in reversed(self.unsealed_packages()):
-            self.drop(package.load_id)
+            if package.load_id >= from_load_id:
+                self.drop(package.load_id)
 
     def find_manifest(self, load_id: str) -> Manifest | None:
         """Return the manifest of a package, or None when it has no slot."""

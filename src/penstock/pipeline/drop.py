@@ -21,21 +21,31 @@ _LOG = logger("penstock.pipeline")
 
 
 def drop_pending(
-    target: Target, unbound: UnboundPackages, *, spark: SparkSession | None, with_partial_loads: bool
+    target: Target,
+    unbound: UnboundPackages,
+    *,
+    spark: SparkSession | None,
+    with_partial_loads: bool,
+    from_load_id: str = "",
 ) -> None:
-    """Drop the pending packages of a pipeline. Spark is started only to undo commits."""
+    """Drop the pending packages of a pipeline, or those from an id on.
+
+    Spark is started only to undo commits.
+    """
     workspace = Workspace(target, spark=spark)
     try:
         with workspace.lease() as lease, workspace.client:
             finish_abort(workspace, lease)
             sealed = _load_to_abort(workspace, with_partial_loads=with_partial_loads)
+            if sealed is not None and sealed.load_id < from_load_id:
+                sealed = None
             if sealed is not None:
                 load_target = workspace.load_target(sealed, lease)
                 # Determined before anything is deleted: if the load cannot be aborted, nothing is dropped.
                 commits = commits_to_undo(sealed, load_target)
             # Packages that are not sealed build on the sealed load, so they are deleted before it is aborted.
-            unbound.drop()
-            workspace.packages.drop_unsealed()
+            unbound.drop(from_load_id)
+            workspace.packages.drop_unsealed(from_load_id)
             if sealed is not None:
                 abort_load(sealed, load_target, commits)
     finally:

@@ -14,8 +14,10 @@ from penstock.errors import MissingExtra
 if TYPE_CHECKING:
     from penstock.extract import run as extract_run
     from penstock.pipeline import (
+        abort,
         drop,
         execution,
+        job_changes,
         live_view,
         package_listing,
         recorder,
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
     from penstock.spark import cursor, frame_writer
 
 __all__ = [
+    "abort",
     "cursor",
     "drop",
     "execution",
     "extract_run",
     "frame_writer",
+    "job_changes",
     "live_view",
     "package_listing",
     "recorder",

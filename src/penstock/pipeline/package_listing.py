@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Package,
         Packages,
         PackageStorage,
+        TJobState,
         TLoadPackageState,
         TLoadPackageStatus,
     )
@@ -37,6 +38,10 @@ class PackageListing:
         """Return the ids of loaded packages, oldest first, as far as they are retained."""
         finished = self._packages("loaded")
         return sorted(package.load_id for package in finished if package.status == "loaded")
+
+    def pending_ids(self) -> list[str]:
+        """Return the ids of extracted and normalized packages, oldest first."""
+        return sorted([*self.extracted_ids(), *self.normalized_ids()])
 
     @property
     def has_pending(self) -> bool:
@@ -64,13 +69,20 @@ class PackageListing:
         all_jobs = [job for jobs in self.info(load_id).jobs.values() for job in jobs]
         return [job for job in all_jobs if job.state == "failed_jobs" or job.failed_message]
 
+    def retried_jobs(self, load_id: str) -> list[tuple[str, TJobState]]:
+        """Return the file names and states of jobs that were tried and are not completed."""
+        return list(self._storage(load_id).list_retried_new_jobs(load_id))
+
     def _ids_with_status(self, status: TLoadPackageStatus) -> list[str]:
         return sorted(package.load_id for package in self._packages(status))
 
     def _packages(self, status: TLoadPackageStatus) -> list[Package]:
         return [package for packages in self.locations for package in packages.with_status(status)]
 
-    def _storage(self, load_id: str) -> PackageStorage:
-        """Return the storage that has a package; if none has it, the last one, which raises the error."""
+    def location_of(self, load_id: str) -> Packages:
+        """Return the packages that contain one; if none has it, the last, which raise the error."""
         holders = (packages for packages in self.locations if packages.package(load_id).exists())
-        return next(holders, self.locations[-1]).loaded_packages
+        return next(holders, self.locations[-1])
+
+    def _storage(self, load_id: str) -> PackageStorage:
+        return self.location_of(load_id).loaded_packages

@@ -17,7 +17,12 @@ from penstock.config import (
     known_sections,
     logger,
 )
-from penstock.errors import CannotRestorePipelineException, PipelineConfigMissing, PipelineNotActive
+from penstock.errors import (
+    CannotRestorePipelineException,
+    LoadPackageNotFound,
+    PipelineConfigMissing,
+    PipelineNotActive,
+)
 from penstock.extract.report import ExtractInfo
 from penstock.interfaces import Destination, JobClientBase, SqlClientBase, TLoaderFileFormat, check_refresh
 from penstock.interfaces.run_context import current_context, override_context, update_context
@@ -60,7 +65,8 @@ if TYPE_CHECKING:
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
     from penstock.normalize.report import NormalizeInfo
-    from penstock.package import LoadJobInfo, LoadPackageInfo, TLoadPackageState
+    from penstock.package import LoadJobInfo, LoadPackageInfo, TJobState, TLoadPackageState
+    from penstock.pipeline.abort import TAbortPlan
     from penstock.pipeline.execution import Execution
     from penstock.pipeline.package_listing import PackageListing
     from penstock.pipeline.recorder import Recorder
@@ -438,14 +444,62 @@ class Pipeline:
         State and schema are then those of the last complete load, so the next `run` extracts the dropped rows
         again.
         """
+        self._drop_pending(with_partial_loads=with_partial_loads)
+
+    def _drop_pending(self, *, with_partial_loads: bool = True, from_load_id: str = "") -> None:
         with self._run_context():
             unbound = self._unbound_packages()
             if self.destination is None:
-                unbound.drop()
+                unbound.drop(from_load_id)
                 return
             late_imports.drop.drop_pending(
-                self._target(), unbound, spark=self._spark, with_partial_loads=with_partial_loads
+                self._target(),
+                unbound,
+                spark=self._spark,
+                with_partial_loads=with_partial_loads,
+                from_load_id=from_load_id,
             )
+
+    def abort_packages(self, load_id: str | None = None, dry_run: bool = False) -> TAbortPlan | None:  # noqa: FBT001, FBT002 - dlt's signature
+        """Abort pending packages: all, or that with an id and those after it; older ones stay.
+
+        A load that has begun is rolled back and remains as an aborted package, the others are deleted. State
+        and schemas are then those before the oldest of them. Returns what was dropped, or with `dry_run` what
+        would be; None if nothing was pending.
+        """
+        listing = self._package_listing()
+        pending = [listing.info(pending_id) for pending_id in listing.pending_ids()]
+        if load_id is not None and load_id not in {package.load_id for package in pending}:
+            raise LoadPackageNotFound(load_id=load_id, path=listing.location_of(load_id).store.root)
+        plan = late_imports.abort.plan_abort(late_imports.abort.packages_from(pending, load_id))
+        if plan is not None and not dry_run:
+            self._drop_pending(from_load_id=load_id or "")
+        return plan
+
+    def list_pending_retry_jobs_in_package(self, load_id: str) -> Sequence[tuple[str, TJobState]]:
+        """Return the jobs of a package that were tried and are to be tried again: file names and states.
+
+        Only those in `new_jobs` can be given up by `fail_pending_job`.
+        """
+        return self._package_listing().retried_jobs(load_id)
+
+    def retry_failed_job(self, load_id: str, job_file_name: str) -> str:
+        """Try a job again that `fail_pending_job` gave up; return the address of the job file."""
+        return late_imports.job_changes.retry_failed_job(
+            self._package_listing().location_of(load_id), load_id, job_file_name, **self._lease_arguments()
+        )
+
+    def fail_pending_job(self, load_id: str, job_file_name: str) -> str:
+        """Give up a job that waits for another try; return the address of the job file.
+
+        The next load leaves out its chain of tables and rolls back what it wrote.
+        """
+        return late_imports.job_changes.fail_pending_job(
+            self._package_listing().location_of(load_id), load_id, job_file_name, **self._lease_arguments()
+        )
+
+    def _lease_arguments(self) -> dict[str, Any]:
+        return {"pipeline_name": self.pipeline_name, "lease_times": self._unbound_packages().lease_times}
 
     # --- state and schemas
 

@@ -114,12 +114,12 @@ class UnboundPackages:
             remove_unreferenced_files(unbound.store, [])
         return transferred
 
-    def drop(self) -> None:
-        """Delete all packages."""
+    def drop(self, from_load_id: str = "") -> None:
+        """Delete all packages, or those from an id on."""
         packages = self.packages
         if packages.unsealed_packages():
             with packages.lease(pipeline=self.pipeline.pipeline_name, times=self.lease_times):
-                packages.drop_unsealed()
+                packages.drop_unsealed(from_load_id)
 
     def snapshot_after_pending(self, schema_name: str | None) -> PipelineSnapshot:
         """Return schema and state as they will be once these packages are loaded."""

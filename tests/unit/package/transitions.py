@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ONE, TWO = "17.001", "17.002"
 JOB = "items.5c1c2f0d11.0.reference"
 OTHER = "orders.a1b2c3d4e5.0.reference"
+RETRIED = "items.5c1c2f0d11.1.reference"
 SOON = LeaseTimes(beat=60.0, alive=120.0)
 NOTHING_KEPT = Retention(packages=0)
 FACTS = {"take_back": [{"table": "items"}]}
@@ -66,6 +67,12 @@ def completed(packages: Packages) -> Package:
 def failed(packages: Packages) -> Package:
     package = started(packages)
     package.jobs.fail(JOB, "no such column")
+    return package
+
+
+def retried(packages: Packages) -> Package:
+    package = started(packages)
+    package.jobs.retry(JOB, "timed out")
     return package
 
 
@@ -198,6 +205,7 @@ TRANSITIONS: dict[str, Transition] = {
     "retry_job": Transition(started, by(lambda s: s.retry_job(ONE, JOB, "timed out", "terminal"))),
     "fail_job": Transition(started, by(lambda s: s.fail_job(ONE, JOB, "no such column"))),
     "retry_failed_job": Transition(failed, by(lambda s: s.retry_failed_job(ONE, JOB))),
+    "fail_retried_job": Transition(retried, by(lambda s: s.fail_retried_job(ONE, RETRIED))),
     "repair": Transition(half_moved, on(ONE, lambda p: p.jobs.repair())),
     "remove_completed_jobs": Transition(half_moved, by(lambda s: s.remove_completed_jobs(ONE))),
     "complete_loading_package": Transition(
