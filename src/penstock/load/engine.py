@@ -247,7 +247,7 @@ class LoadEngine:
         detail = self._try_undo(job, self._commits_in_history(chain, job))
         if detail is not None:
             message = self._job_board.failed_messages()[job].partition("\n")[2]
-            self._job_board.record_undone_tries(job, f"{message} (given up, {detail})")
+            self._job_board.record_undone_tries(job, f"{message} (not tried again, {detail})")
 
     def _commits_in_history(self, chain: Chain, job: str) -> Callable[[WithUndo], Iterable[AppliedJob]]:
         """Return a function that finds the commits of a job; that of a root may change other tables too."""

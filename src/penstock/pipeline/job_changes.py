@@ -1,4 +1,4 @@
-"""Jobs of a pending load that a user gives up or tries again."""
+"""Jobs of a pending load that a user fails or tries again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fail_pending_job(
 def retry_failed_job(
     packages: Packages, load_id: str, file_name: str, *, pipeline_name: str, lease_times: LeaseTimes
 ) -> str:
-    """Move a job that a user gave up back to the new ones, with one more try; return its address.
+    """Move a job that a user has failed back to the new ones, with one more try; return its address.
 
     A job that a load has left out is refused: the rows of its chain are rolled back already.
     """

@@ -479,18 +479,18 @@ class Pipeline:
     def list_pending_retry_jobs_in_package(self, load_id: str) -> Sequence[tuple[str, TJobState]]:
         """Return the jobs of a package that were tried and are to be tried again: file names and states.
 
-        Only those in `new_jobs` can be given up by `fail_pending_job`.
+        Only those in `new_jobs` can be passed to `fail_pending_job`.
         """
         return self._package_listing().retried_jobs(load_id)
 
     def retry_failed_job(self, load_id: str, job_file_name: str) -> str:
-        """Try a job again that `fail_pending_job` gave up; return the address of the job file."""
+        """Try a job again that `fail_pending_job` has failed; return the address of the job file."""
         return late_imports.job_changes.retry_failed_job(
             self._package_listing().location_of(load_id), load_id, job_file_name, **self._lease_arguments()
         )
 
     def fail_pending_job(self, load_id: str, job_file_name: str) -> str:
-        """Give up a job that waits for another try; return the address of the job file.
+        """Fail a job that waits for another try; return the address of the job file.
 
         The next load leaves out its chain of tables and rolls back what it wrote.
         """

@@ -643,8 +643,8 @@ def test_unrecorded_commits_of_a_chain_that_is_left_out_are_undone(tmp_path: Pat
     assert "was not run" in messages["items"]
 
 
-def given_up(scenario: LoadScenario) -> str:
-    """Give up the job that was tried; return its file name."""
+def failed_by_hand(scenario: LoadScenario) -> str:
+    """Fail the job that was tried; return its file name."""
     storage = scenario.target().packages.normalized_packages
     ((name, state),) = storage.list_retried_new_jobs("17.5")
     assert state == "new_jobs"
@@ -653,29 +653,29 @@ def given_up(scenario: LoadScenario) -> str:
 
 
 @pytest.mark.parametrize("has_landed", [True, False])
-def test_a_job_that_was_given_up_is_left_out_and_what_its_tries_wrote_is_undone(
+def test_a_job_that_was_failed_by_hand_is_left_out_and_what_its_tries_wrote_is_undone(
     tmp_path: Path, has_landed: bool
 ) -> None:
     scenario = sealed_scenario(tmp_path, script={"others": ["terminal"], "undo": []})
     with pytest.raises(LoadClientJobFailed):
         scenario.load(workers=1)
-    given_up(scenario)
+    failed_by_hand(scenario)
     scenario.world.landed += ["others"] if has_landed else []
 
     report = scenario.load()
 
     (failed,) = report.failed_jobs
     assert scenario.world.undone == (["others"] if has_landed else [])
-    assert failed.failed_message == "others: terminal (given up, and its rows were rolled back)"
+    assert failed.failed_message == "others: terminal (not tried again, and its rows were rolled back)"
     assert scenario.folders()["others"] == "failed_jobs"
     assert {table.table for table in report.tables} == {"items", "items__tags", "items__parts"}
 
 
-def test_an_undo_error_keeps_a_given_up_job_for_the_next_run(tmp_path: Path) -> None:
+def test_an_undo_error_keeps_a_failed_by_hand_job_for_the_next_run(tmp_path: Path) -> None:
     scenario = sealed_scenario(tmp_path, script={"others": ["terminal"], "undo": ["transient"]})
     with pytest.raises(LoadClientJobFailed):
         scenario.load(workers=1)
-    given_up(scenario)
+    failed_by_hand(scenario)
     scenario.world.landed.append("others")
 
     with pytest.raises(LoadClientJobRetry, match="cannot be undone"):

@@ -1,4 +1,4 @@
-"""Aborting pending packages, and giving up single jobs of a load."""
+"""Aborting pending packages, and failing single jobs of a load."""
 
 from __future__ import annotations
 
@@ -112,9 +112,7 @@ def retried(pipeline: penstock.Pipeline) -> tuple[Packages, str]:
     return packages, load_id
 
 
-def test_a_job_is_given_up_and_tried_again(
-    pipeline: penstock.Pipeline, retried: tuple[Packages, str]
-) -> None:
+def test_a_job_is_failed_and_tried_again(pipeline: penstock.Pipeline, retried: tuple[Packages, str]) -> None:
     _, load_id = retried
 
     ((name, state),) = pipeline.list_pending_retry_jobs_in_package(load_id)
