@@ -23,7 +23,6 @@ from unittest.mock import patch
 
 import penstock
 from penstock.dataset.view import DatasetView
-from penstock.destinations.filesystem.file_format import FileCodec
 from penstock.destinations.filesystem.table_log import LogEntry
 from penstock.interfaces import LoadMark
 from penstock.interfaces.ledger import CommitRecord
@@ -31,6 +30,7 @@ from penstock.package import storage
 from penstock.package.local_files import LocalFiles
 from penstock.pipeline import workspace
 from penstock.schema import Schema
+from penstock.spark.file_format import FileCodec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -64,6 +64,7 @@ PenstockError
 │   ├── UnknownDestination
 │   ├── UnknownSourceReference
 │   ├── UnsafePath
+│   ├── UnsupportedCapability
 │   ├── UnsupportedData
 │   ├── UnsupportedVersion
 │   └── ValueNotSecret
@@ -1100,6 +1101,23 @@ class UnsafePath(UsageError):
             hint="use a plain relative name without special characters",
             name=name,
             reason=reason,
+        )
+
+
+class UnsupportedCapability(UsageError):
+    """A destination declares a capability that penstock cannot honour."""
+
+    code = "unsupported-capability"
+
+    def __init__(self, *, destination: str, name: str, value: Any, reason: str, remedy: str) -> None:
+        super().__init__(
+            f"{destination}: capability {name} is {value!r}, but {reason}",
+            hint=remedy,
+            destination=destination,
+            name=name,
+            value=value,
+            reason=reason,
+            remedy=remedy,
         )
 
 

@@ -138,6 +138,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "UnknownDestination": {"name": "detla", "known": ("delta",)},
     "UnknownSourceReference": {"ref": "shop", "tried": ("shop", "sources.shop.shop")},
     "UnsafePath": {"name": "../secrets.toml", "reason": "it leads out of its folder or has an empty part"},
+    "UnsupportedCapability": {
+        "destination": "warehouse",
+        "name": "insert_values_writer_type",
+        "value": "select_union",
+        "reason": "penstock writes no files with INSERT statements",
+        "remedy": "leave it out, and build statements in the client",
+    },
     "UnsupportedData": {"data_type": "str", "reason": "it is one value, not rows"},
     "UnsupportedVersion": {"what": "Spark", "has": "3.5.6", "supports": "4.0 and 4.1"},
     "ValueNotSecret": {"field": "token", "place": "config.toml: sources.github.token"},

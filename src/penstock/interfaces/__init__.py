@@ -6,6 +6,7 @@ Imports: schema, config, errors.
 """
 
 from penstock.interfaces.capabilities import (
+    DataTypeMapper,
     DestinationCapabilitiesContext,
     TLoaderFileFormat,
     TLoaderMergeStrategy,
@@ -60,6 +61,7 @@ __all__ = [
     "AppliedJob",
     "CommitRecord",
     "CompleteLoad",
+    "DataTypeMapper",
     "Destination",
     "DestinationCapabilitiesContext",
     "DestinationClientConfiguration",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from penstock.schema import TTableSchema, TWriteDisposition
+from penstock.errors import UnsupportedCapability
+from penstock.schema import TColumnSchema, TTableSchema, TWriteDisposition, TypeLimits, naming_convention
 
 TLoaderFileFormat = Literal[
     "jsonl", "typed-jsonl", "insert_values", "parquet", "csv", "reference", "model", "sql"
@@ -16,7 +18,34 @@ TLoaderMergeStrategy = Literal["delete-insert", "scd2", "upsert", "insert-only",
 TLoaderReplaceStrategy = Literal["truncate-and-insert", "insert-from-staging", "staging-optimized"]
 TLoaderParallelismStrategy = Literal["parallel", "table-sequential", "sequential"]
 TFormatSelector = Callable[..., tuple[Any, Sequence[Any]]]
-TStrategiesSelector = Callable[[Sequence[Any], TTableSchema], Sequence[Any]]
+TStrategiesSelector = Callable[..., Sequence[Any]]
+
+WRITTEN_FORMATS: Final[tuple[TLoaderFileFormat, ...]] = ("parquet", "jsonl", "csv")
+"""The formats in which penstock writes the rows of a job for a destination that reads files."""
+
+
+class DataTypeMapper(ABC):
+    """The types of a destination, as its capabilities declare them.
+
+    Every column is mapped before the first job of a load: an error of the mapper stops the load.
+    """
+
+    def __init__(self, capabilities: DestinationCapabilitiesContext) -> None:
+        self.capabilities = capabilities
+
+    @abstractmethod
+    def to_destination_type(self, column: TColumnSchema, table: TTableSchema) -> str:
+        """Return the type of the destination for a column of a table."""
+
+    @abstractmethod
+    def from_destination_type(self, db_type: str, precision: int | None, scale: int | None) -> TColumnSchema:
+        """Return the column type of a type of the destination."""
+
+    @abstractmethod
+    def ensure_supported_type(
+        self, column: TColumnSchema, table: TTableSchema, loader_file_format: TLoaderFileFormat
+    ) -> None:
+        """Raise `ValueError` if the destination cannot load the column from files of a format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +76,24 @@ class DestinationCapabilitiesContext:
     """Keys of the preset table: jars and extensions that sessions need, such as `delta`; may be empty."""
 
     # Job files
-    preferred_loader_file_format: TLoaderFileFormat = "reference"
-    """`reference`: the job file points to data files of its package; `penstock.package.read_job` opens it."""
+    preferred_loader_file_format: TLoaderFileFormat | None = "reference"
+    """`reference`: the job file points to data files of its package; `penstock.package.read_job` opens it.
+
+    One of `WRITTEN_FORMATS`: the rows of each job are written to files of that format, which
+    `read_job(path).files()` returns. None: the destination loads from staging only.
+    """
     supported_loader_file_formats: Sequence[TLoaderFileFormat] = ("reference", "sql")
     loader_file_format_selector: TFormatSelector | None = None
     preferred_staging_file_format: TLoaderFileFormat | None = None
     supported_staging_file_formats: Sequence[TLoaderFileFormat] = ()
     recommended_file_size: int | None = None
+    """The size in bytes of the files that are written for the destination, about."""
     parquet_format: Any = None
 
     # Loading
     max_parallel_load_jobs: int | None = None
-    loader_parallelism_strategy: TLoaderParallelismStrategy = "parallel"
+    loader_parallelism_strategy: TLoaderParallelismStrategy | None = None
+    """None: `parallel`."""
     merge_strategies_selector: TStrategiesSelector | None = None
     replace_strategies_selector: TStrategiesSelector | None = None
     supports_transactions: bool = False
@@ -68,25 +103,33 @@ class DestinationCapabilitiesContext:
     preferred_table_format: TTableFormat | None = None
     supported_table_formats: Sequence[TTableFormat] = ()
     naming_convention: str | None = None
+    """The convention of new schemas without one: a name, or a module with a class `NamingConvention`."""
     casefold_identifier: Callable[[str], str] = str
     max_table_nesting: int | None = None
     supports_nested_types: bool = False
     enforces_nulls_on_alter: bool = True
 
     # Types
-    type_mapper: Any = None
+    type_mapper: Callable[[DestinationCapabilitiesContext], DataTypeMapper] | None = None
     decimal_precision: tuple[int, int] = (38, 9)
     wei_precision: tuple[int, int] = (78, 0)
     timestamp_precision: int = 6
     max_timestamp_precision: int = 6
     schema_supports_numeric_precision: bool = True
+    supports_timestamp_precision_configuration: bool = True
+    supports_binary_precision_configuration: bool = True
     supports_native_boolean: bool = True
     supports_tz_aware_datetime: bool = True
+    supports_tz_aware_datetime_in_cast: bool | None = None
     supports_naive_datetime: bool = True
+    supports_session_timezone: bool = False
     max_text_data_type_length: int | None = None
+    is_max_text_data_type_length_in_bytes: bool = True
 
     # SQL
     sqlglot_dialect: str | None = None
+    dialect_capabilities: Any = None
+    null_safe_aggregate: Callable[[Any], Any] | None = None
     escape_identifier: Callable[[str], str] | None = None
     escape_literal: Callable[[Any], Any] | None = None
     format_datetime_literal: Callable[..., str] | None = None
@@ -105,3 +148,85 @@ class DestinationCapabilitiesContext:
     """
     supports_multiple_statements: bool = True
     supports_clone_table: bool = False
+
+    def generates_case_sensitive_identifiers(self) -> bool:
+        """Return whether names that differ only in case are different names at the destination."""
+        return self.has_case_sensitive_identifiers and self.casefold_identifier is str
+
+    def folded_identifier(self, identifier: str) -> str:
+        """Return what the destination makes of a name: names with the same result are one name there."""
+        return self.casefold_identifier(
+            identifier if self.has_case_sensitive_identifiers else identifier.casefold()
+        )
+
+    def get_type_mapper(self) -> DataTypeMapper | None:
+        """Return the types of the destination; None if it declares none."""
+        return None if self.type_mapper is None else self.type_mapper(self)
+
+    @property
+    def type_limits(self) -> TypeLimits:
+        """The limits of column types, which normalize applies to every table."""
+        timezones = None
+        if not (self.supports_tz_aware_datetime and self.supports_naive_datetime):
+            timezones = self.supports_tz_aware_datetime
+        return TypeLimits(
+            decimal=self.decimal_precision,
+            wei=self.wei_precision,
+            timestamp=self.max_timestamp_precision,
+            timezones=timezones,
+            nested=self.supports_nested_types,
+        )
+
+
+def check_capabilities(capabilities: DestinationCapabilitiesContext, destination: str) -> None:
+    """Refuse capabilities that penstock cannot honour, by name; a destination is checked when it is opened.
+
+    >>> from dataclasses import replace
+    >>> from penstock.interfaces import find_destination
+    >>> delta = find_destination("delta").capabilities()
+    >>> check_capabilities(replace(delta, preferred_loader_file_format="insert_values"), "lake")
+    Traceback (most recent call last):
+    penstock.errors.UnsupportedCapability: lake: capability preferred_loader_file_format is 'insert_values'...
+    """
+    for name, reason, remedy in _refused_capabilities(capabilities):
+        value = getattr(capabilities, name)
+        raise UnsupportedCapability(
+            destination=destination, name=name, value=value, reason=reason, remedy=remedy
+        )
+    if capabilities.naming_convention is not None:
+        # Imported here: a stored schema may name a convention only if its module is imported.
+        naming_convention(capabilities.naming_convention)
+
+
+def _refused_capabilities(
+    capabilities: DestinationCapabilitiesContext,
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of a capability, why penstock cannot honour it, and what to set instead."""
+    writes = f"penstock writes {', '.join(WRITTEN_FORMATS)} files, or job files of format 'reference'"
+    formats = f"use one of: reference, {', '.join(WRITTEN_FORMATS)}"
+    if capabilities.preferred_loader_file_format not in (None, "reference", *WRITTEN_FORMATS):
+        yield "preferred_loader_file_format", writes, formats
+    if capabilities.preferred_loader_file_format is None and not capabilities.supported_staging_file_formats:
+        yield "preferred_loader_file_format", "the destination takes no staging files either", formats
+    staging = capabilities.supported_staging_file_formats
+    if capabilities.preferred_staging_file_format not in (None, *WRITTEN_FORMATS):
+        yield "preferred_staging_file_format", writes, f"use one of: {', '.join(WRITTEN_FORMATS)}"
+    if staging and not set(staging) & set(WRITTEN_FORMATS):
+        yield "supported_staging_file_formats", writes, f"add one of: {', '.join(WRITTEN_FORMATS)}"
+    if capabilities.insert_values_writer_type != "default":
+        reason = "penstock writes no files with INSERT statements"
+        yield "insert_values_writer_type", reason, "leave it out, and build statements in the client"
+    if capabilities.parquet_format is not None:
+        reason = "Spark writes the Parquet files"
+        yield (
+            "parquet_format",
+            reason,
+            "leave it out, and set spark.sql.parquet.* in [spark.conf]",
+        )
+    if not capabilities.supports_tz_aware_datetime and not capabilities.supports_naive_datetime:
+        reason = "the destination has no type for timestamps without a time zone either"
+        yield "supports_tz_aware_datetime", reason, "set it or supports_naive_datetime to True"
+    preferred = capabilities.preferred_table_format
+    if preferred is not None and preferred not in capabilities.supported_table_formats:
+        reason = "it is not among supported_table_formats"
+        yield "preferred_table_format", reason, "add it there"

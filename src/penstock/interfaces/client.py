@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from penstock.errors import IdentifierTooLongException
+from penstock.errors import DestinationTerminalException, IdentifierTooLongException
+from penstock.interfaces.table_strategies import loader_file_format, merge_strategy, replace_strategy
 from penstock.schema import root_table
 
 if TYPE_CHECKING:
@@ -16,11 +17,15 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.interfaces.capabilities import DestinationCapabilitiesContext
+    from penstock.interfaces.capabilities import (
+        DataTypeMapper,
+        DestinationCapabilitiesContext,
+        TLoaderFileFormat,
+    )
     from penstock.interfaces.configuration import DestinationClientConfiguration
     from penstock.interfaces.ledger import Ledger, StateInfo, StorageSchemaInfo
     from penstock.interfaces.loadjob import AppliedJob, LoadJob, LoadMark, NewLoadJob
-    from penstock.schema import Schema, TSchemaTables, TTableSchema, TWriteDisposition
+    from penstock.schema import Schema, TColumnSchema, TSchemaTables, TTableSchema, TWriteDisposition
 
 
 _INHERITED_HINTS = ("write_disposition", "table_format", "file_format", "x-merge-strategy")
@@ -119,24 +124,80 @@ class JobClientBase(ABC):
         root = root_table(table_name, self.schema.tables).to_dict()
         inherited: dict[str, Any] = {key: value for key, value in root.items() if key in _INHERITED_HINTS}
         prepared: dict[str, Any] = {**inherited, **table.to_dict()}
-        prepared["columns"] = {column.name: column.to_dict() for column in table.complete_columns()}
+        prepared["columns"] = {
+            column.name: self._supported_hints(column.to_dict()) for column in table.complete_columns()
+        }
+        prepared |= self._strategies(cast("TTableSchema", prepared))
         return cast("TTableSchema", prepared)
 
-    def verify_schema(self, only_tables: Iterable[str] | None = None) -> None:
-        """Raise an error for names that are too long for the destination."""
-        longest = self.capabilities.max_identifier_length
-        longest_column = self.capabilities.max_column_identifier_length
-        for name in self.schema.tables if only_tables is None else only_tables:
-            self._verify_length("table", name, longest)
-            for column in self.schema.get_table(name).complete_columns():
-                self._verify_length("column", column.name, longest_column)
+    def loader_file_format(self, table_name: str) -> TLoaderFileFormat:
+        """Return the format in which the jobs of a table get its rows; `reference` if they read them."""
+        table = self.prepare_load_table(table_name)
+        return loader_file_format(self.capabilities, table, is_staged=self.config.is_staged)
 
-    def _verify_length(self, kind: str, name: str, max_length: int) -> None:
-        if len(name) > max_length:
-            destination = self.config.destination_name or type(self).__name__
-            raise IdentifierTooLongException(
-                destination=destination, kind=kind, name=name, max_length=max_length
-            )
+    def _strategies(self, prepared: TTableSchema) -> dict[str, str]:
+        strategies = {
+            "x-merge-strategy": merge_strategy(self.capabilities, prepared),
+            "x-replace-strategy": replace_strategy(
+                self.capabilities, prepared, getattr(self.config, "replace_strategy", None)
+            ),
+        }
+        return {hint: strategy for hint, strategy in strategies.items() if strategy is not None}
+
+    def _supported_hints(self, column: TColumnSchema) -> TColumnSchema:
+        """Return a column without a precision that the destination does not support."""
+        capabilities = self.capabilities
+        is_configurable = {
+            "timestamp": capabilities.supports_timestamp_precision_configuration,
+            "binary": capabilities.supports_binary_precision_configuration,
+            "decimal": capabilities.schema_supports_numeric_precision,
+            "wei": capabilities.schema_supports_numeric_precision,
+        }
+        if is_configurable.get(column["data_type"], True):
+            return column
+        supported = {key: value for key, value in column.items() if key not in {"precision", "scale"}}
+        return cast("TColumnSchema", supported)
+
+    def verify_schema(self, only_tables: Iterable[str] | None = None) -> None:
+        """Raise an error for tables that the destination cannot create.
+
+        Their names are too long or are one name there, or it has no type for a column.
+        """
+        names = list(self.schema.tables if only_tables is None else only_tables)
+        self._verify_names("table", names, self.capabilities.max_identifier_length)
+        mapper = self.capabilities.get_type_mapper()
+        for name in names:
+            columns = [column.name for column in self.schema.get_table(name).complete_columns()]
+            self._verify_names("column", columns, self.capabilities.max_column_identifier_length)
+            if mapper is not None:
+                self._verify_types(mapper, self.prepare_load_table(name))
+
+    def _verify_names(self, kind: str, names: Sequence[str], max_length: int) -> None:
+        destination = self.config.destination_name or type(self).__name__
+        owners: dict[str, str] = {}
+        for name in names:
+            if len(name) > max_length:
+                raise IdentifierTooLongException(
+                    destination=destination, kind=kind, name=name, max_length=max_length
+                )
+            owner = owners.setdefault(self.capabilities.folded_identifier(name), name)
+            if owner != name:
+                raise DestinationTerminalException(
+                    f"{kind}s {owner!r} and {name!r} have the same name in {destination}",
+                    hint="rename one of them, or use a naming convention in lower case, such as snake_case",
+                )
+
+    def _verify_types(self, mapper: DataTypeMapper, table: TTableSchema) -> None:
+        file_format = self.loader_file_format(table["name"])
+        for column in table["columns"].values():
+            try:
+                mapper.to_destination_type(column, table)
+                mapper.ensure_supported_type(column, table, file_format)
+            except ValueError as error:
+                raise DestinationTerminalException(
+                    f"column {column['name']} of {table['name']} has type {column['data_type']}: {error}",
+                    hint="declare another type: apply_hints(columns={...}), or another file_format",
+                ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,11 @@ class DestinationClientConfiguration(BaseConfiguration):
         return {}
 
     @property
+    def is_staged(self) -> bool:
+        """Whether the destination loads the files of a staging destination."""
+        return False
+
+    @property
     def storage_location(self) -> str | None:
         """Return the location of files that Spark reads and writes; None if there is none."""
         return None
@@ -141,9 +146,14 @@ class DestinationClientStagingConfiguration(DestinationClientDwhConfiguration):
     bucket_url: str = None  # type: ignore[assignment]
     layout: str = "{table_name}/{load_id}.{file_id}.{ext}"
 
+    @property
+    def storage_location(self) -> str | None:
+        """Return the bucket."""
+        return self.bucket_url
+
     def __str__(self) -> str:
-        """The bucket without credentials."""
-        return redact(self.bucket_url)
+        """Return the bucket without credentials; the name of the destination before there is one."""
+        return redact(self.bucket_url) if self.bucket_url else super().__str__()
 
 
 @configspec
@@ -152,4 +162,13 @@ class DestinationClientDwhWithStagingConfiguration(DestinationClientDwhConfigura
 
     staging_config: Annotated[DestinationClientStagingConfiguration | None, NotResolved()] = None
     """The settings of the staging destination, if any; set by the pipeline."""
-    truncate_tables_on_staging_destination_before_load: bool = True
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether a staging destination is given."""
+        return self.staging_config is not None
+
+    @property
+    def storage_credentials(self) -> AwsCredentials | None:
+        """Return the credentials of the staging bucket, where packages are stored."""
+        return None if self.staging_config is None else self.staging_config.storage_credentials

@@ -19,10 +19,11 @@ from penstock.load.plan import is_last_try, retry_delay, table_of
 from penstock.load.worker import describe_error, is_inconsistent, is_terminal, run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from penstock.errors import PenstockError
     from penstock.interfaces import AppliedJob, LoadMark
+    from penstock.interfaces.capabilities import TLoaderFileFormat
     from penstock.load.job_board import JobBoard, JobProgress
     from penstock.load.plan import Chain
     from penstock.load.settings import LoaderConfiguration
@@ -37,8 +38,8 @@ class LoadEngine:
     """Runs the jobs of one load concurrently.
 
     `staged_jobs` write to the staging dataset; follow-up jobs are never among them, since they work on both
-    datasets. When the run stops, or at the first interrupt, running jobs finish and their end is recorded; a
-    second interrupt does not wait.
+    datasets. `file_formats` are those of jobs that load files. When the run stops, or at the first interrupt,
+    running jobs finish and their end is recorded; a second interrupt does not wait.
     """
 
     def __init__(
@@ -48,11 +49,13 @@ class LoadEngine:
         *,
         mark: LoadMark,
         staged_jobs: Collection[str],
+        file_formats: Mapping[str, TLoaderFileFormat],
         load_settings: LoaderConfiguration,
         progress: JobProgress,
     ) -> None:
         self._job_board, self._target, self._mark = job_board, target, mark
         self._staged_jobs, self._load_settings, self._progress = staged_jobs, load_settings, progress
+        self._file_formats = file_formats
         self._capabilities = target.destination.capabilities()
         self._paused: dict[str, float] = {}
         self._stop = threading.Event()
@@ -118,11 +121,17 @@ class LoadEngine:
         now = time.monotonic()
         self._paused = {job: until for job, until in self._paused.items() if until > now}
         startable = self._job_board.next_jobs(
-            workers=workers, strategy=self._capabilities.loader_parallelism_strategy, paused=self._paused
+            workers=workers,
+            strategy=self._capabilities.loader_parallelism_strategy or "parallel",
+            paused=self._paused,
         )
         for job in startable:
             self._target.assert_leased()
-            task = self._job_board.start(job, staged=job in self._staged_jobs)
+            task = self._job_board.start(
+                job,
+                staged=job in self._staged_jobs,
+                file_format=self._file_formats.get(job, "reference"),
+            )
             # Each thread gets a copy of the context that user code may read.
             future = threads.submit(
                 copy_context().run,

@@ -25,7 +25,7 @@ from penstock.package.metrics import LoadJobMetrics
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from penstock.interfaces.capabilities import TLoaderParallelismStrategy
+    from penstock.interfaces.capabilities import TLoaderFileFormat, TLoaderParallelismStrategy
     from penstock.interfaces.progress import Collector
     from penstock.package import DataFolder, Manifest, Package, PackageStorage, TJobState
 
@@ -87,7 +87,7 @@ class JobBoard:
         """Return the jobs that may start now."""
         return next_jobs(self.chains, self.states, workers=workers, strategy=strategy, paused=paused)
 
-    def start(self, job: str, *, staged: bool) -> JobTask:
+    def start(self, job: str, *, staged: bool, file_format: TLoaderFileFormat = "reference") -> JobTask:
         """Move a job file to `started_jobs`, unless an earlier process did."""
         restored = job in self._restored
         name = self._file_names[job]
@@ -105,6 +105,7 @@ class JobBoard:
             load_id=self.load_id,
             is_restored=restored,
             is_staged=staged,
+            file_format=file_format,
         )
 
     def unread_folders(self, manifest: Manifest) -> list[DataFolder]:

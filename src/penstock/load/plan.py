@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from penstock.interfaces.loadjob import AppliedJob
@@ -198,6 +199,18 @@ def schema_update(
             plain = table.without_extras(RENEW)  # the hint is for the jobs of this load only
             update[name] = plain.without_columns(*table.columns).with_columns(new_columns).to_dict()
     return update
+
+
+def file_count(sizes: Iterable[int | None], file_size: int | None) -> int | None:
+    """Return the number of files for rows of these sizes in bytes; None for as many as Spark writes.
+
+    >>> file_count([600, 500], 1000), file_count([600, 500], None), file_count([600, None], 1000)
+    (2, None, None)
+    """
+    parts = list(sizes)
+    if file_size is None or None in parts:
+        return None
+    return max(1, ceil(sum(size or 0 for size in parts) / file_size))
 
 
 def next_sequence(*used: int | None) -> int:

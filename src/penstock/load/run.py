@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from penstock.interfaces import AppliedJob, JobClientBase, Ledger, StateInfo
+    from penstock.interfaces.capabilities import TLoaderFileFormat
     from penstock.load.plan import Chain
     from penstock.load.settings import LoaderConfiguration
     from penstock.load.target import LoadTarget
@@ -62,6 +63,7 @@ def load(
             target,
             mark=manifest.mark,
             staged_jobs=prepared.staged_jobs,
+            file_formats=prepared.file_formats,
             load_settings=_strict_on_refresh(load_settings, manifest),
             progress=JobProgress(target.collector, sizes),
         ).run()
@@ -158,10 +160,13 @@ def _load_package_context(package: Package, state: StateInfo) -> Iterator[None]:
 
 
 class _PreparedLoad(NamedTuple):
-    """The jobs that write to the staging dataset, and whether commits of the load may change columns."""
+    """The choices of a load for its jobs."""
 
     staged_jobs: frozenset[str]
+    file_formats: Mapping[str, TLoaderFileFormat]
+    """The format of the files of each job; `reference` if its client reads the rows itself."""
     has_updates_by_commits: bool
+    """Whether commits of the load may change columns."""
 
 
 def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequence[Chain]) -> _PreparedLoad:
@@ -179,14 +184,16 @@ def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequenc
             if manifest.is_refresh and not target.destination.capabilities().renews_tables:
                 clear_tables(client, manifest)
             tables = [table for chain in chains for table in chain.tables]
+            client.verify_schema(tables)
             expected = schema_update(_stored_tables(target.ledger, manifest), client.schema.tables, tables)
             update = _update_tables(client, tables, manifest, expected)
             if staged:
                 _prepare_staging(client, [table for chain in staged for table in chain.tables])
             package.commit_schema_updates(update.applied, update.by_commits)
             has_updates_by_commits = bool(update.by_commits)
+        formats = {entry.job_id: client.loader_file_format(entry.table) for entry in manifest.tables}
     staged_jobs = frozenset(job for chain in staged for job in chain.jobs)
-    return _PreparedLoad(staged_jobs, has_updates_by_commits)
+    return _PreparedLoad(staged_jobs, formats, has_updates_by_commits)
 
 
 def _update_tables(

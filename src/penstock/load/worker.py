@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyspark.errors import AnalysisException
 
@@ -18,6 +18,7 @@ from penstock.errors import (
     UsageError,
 )
 from penstock.interfaces import FollowupJob, WithStagingDataset
+from penstock.load.loader_files import write_loader_files
 from penstock.spark.storage_errors import as_storage_error
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from penstock.interfaces import AppliedJob, JobClientBase, LoadJob, TLoadJobState
+    from penstock.interfaces.capabilities import TLoaderFileFormat
     from penstock.load.target import LoadTarget
+    from penstock.spark.file_format import FileFormat
 
 _TERMINAL = (UsageError, DataError, InternalError, AssertionError, AnalysisException)
 _INCONSISTENT = (InternalError, CommitRolledBack)
@@ -43,6 +46,8 @@ class JobTask:
     is_restored: bool
     """Whether an earlier process started the job."""
     is_staged: bool
+    file_format: TLoaderFileFormat = "reference"
+    """The format of the files that the client loads; `reference` if it reads the rows itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,7 @@ def run_job(task: JobTask, target: LoadTarget, *, stop: threading.Event, poll_pa
     """Start or restore a job and poll it until it ends."""
     outcomes: list[JobOutcome] = []
     try:
+        _write_files(task, target)
         with target.client() as client, _select_dataset(client, staging=task.is_staged) as job_client:
             outcomes.append(_wait_for_outcome(_start_or_restore(job_client, task), stop, poll_pause))
     except Exception as error:  # third-party code may raise anything
@@ -71,6 +77,21 @@ def run_job(task: JobTask, target: LoadTarget, *, stop: threading.Event, poll_pa
             state: TLoadJobState = "failed" if is_terminal(error) else "retry"
             return JobOutcome(state=state, message=describe_error(error), error=error)
     return outcomes[0] if outcomes else JobOutcome(state="retry", message="the client suppressed an error")
+
+
+def _write_files(task: JobTask, target: LoadTarget) -> None:
+    """Write the files that the client of a job loads, unless it reads the rows itself."""
+    if task.file_format == "reference":
+        return
+    with target.pool.session() as spark:
+        write_loader_files(
+            target.packages.package(task.load_id),
+            "/".join(task.path.rsplit("/", 2)[1:]),
+            target.schema.get_table(task.table),
+            cast("FileFormat", task.file_format),
+            file_size=target.destination.capabilities().recommended_file_size,
+            spark=spark,
+        )
 
 
 def is_terminal(error: BaseException) -> bool:

@@ -114,7 +114,8 @@ def _decide_columns(
     files = typed_files(columns, rows=rows, keep_nested=keep_nested)
     decision = decide(schema, table, files.evidence, context.options).check()
     decision = with_decimal_precision(decision, files.precisions, context.naming)
-    decision = with_nested_types(decision, files.nested_types)
+    if context.options.type_limits.nested:
+        decision = with_nested_types(decision, files.nested_types)
     files = typed_files(
         columns, rows=rows, kept_as_json=partial(is_kept_as_json, decision), keep_nested=keep_nested
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from penstock.interfaces.table_strategies import merge_strategy
 from penstock.schema import Table
 from penstock.schema.frozen_map import FrozenMap, thaw
 from penstock.schema.inference_options import InferenceOptions
@@ -11,6 +13,7 @@ from penstock.schema.inference_options import InferenceOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.interfaces import DestinationCapabilitiesContext
     from penstock.package.extract_manifest import ExtractedTable, ExtractManifest
     from penstock.schema import NamingConvention, StoredSchema
     from penstock.schema.contract import ContractSettings
@@ -27,21 +30,38 @@ def inference_options(
     naming: NamingConvention,
     contract: Mapping[str, Any] | str | None = None,
     *,
-    merge_strategy: str | None = None,
+    capabilities: DestinationCapabilitiesContext | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
 ) -> InferenceOptions:
     """Return the inference options of a run; `contract` is the contract of the run.
 
     If the destination `can_alter` types, columns are widened.
     """
-    return InferenceOptions(
+    options = InferenceOptions(
         naming=naming,
         contract=cast("ContractSettings | None", contract),
         max_nesting=MAX_NESTING,
-        merge_strategy=merge_strategy,
         type_evolution="widen" if can_alter else "variant",
         can_alter=can_alter,
     )
+    if capabilities is None:
+        return options
+    is_folded = naming.is_case_sensitive and not capabilities.generates_case_sensitive_identifiers()
+    return replace(
+        options,
+        max_table_nesting=capabilities.max_table_nesting,
+        type_limits=capabilities.type_limits,
+        fold_identifier=capabilities.folded_identifier if is_folded else str,
+    )
+
+
+def options_of_table(
+    options: InferenceOptions, capabilities: DestinationCapabilitiesContext | None, table: Table
+) -> InferenceOptions:
+    """Return the options with the destination's merge strategy for a root table."""
+    if capabilities is None:
+        return options
+    return replace(options, merge_strategy=merge_strategy(capabilities, table.to_dict()))
 
 
 def with_declared_tables(schema: StoredSchema, extracted: ExtractManifest) -> StoredSchema:

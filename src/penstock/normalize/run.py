@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from penstock.normalize.normalized import NormalizedPackage
 from penstock.normalize.prior_schema import (
     has_seen_data,
     inference_options,
+    options_of_table,
     with_declared_tables,
     with_root_table,
 )
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from penstock.interfaces import DestinationCapabilitiesContext
     from penstock.package import TableEntry
     from penstock.package.extract_manifest import ExtractedTable
     from penstock.schema import NamingConvention, Schema, StoredSchema
@@ -52,15 +55,15 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     table_extras: Mapping[str, Any],
     table_defaults: Mapping[str, Any] = FrozenMap[Any](),
     settings: NormalizeConfiguration | None = None,
-    merge_strategy: str | None = None,
+    capabilities: DestinationCapabilitiesContext | None = None,
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
     collector: Collector | None = None,
     truncated: Sequence[ExtractedTable] = (),
 ) -> NormalizedPackage:
     """Write every extracted table in its final shape, with its nested tables, and add a job for each.
 
-    `table_extras` are hints of every table, `table_defaults` of tables without such a hint. `merge_strategy`
-    is the destination's default; `can_alter` are the types that it can change into one another. `truncated`
+    `table_extras` are hints of every table, `table_defaults` of tables without such a hint. `capabilities`
+    are those of the destination; `can_alter` are the types that it can change into one another. `truncated`
     tables are left without rows.
 
     Idempotent: each attempt writes to a new folder, and takes effect with `save_normalized`.
@@ -72,10 +75,9 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     context = PackageContext(
         package=package,
         spark=spark,
-        options=inference_options(
-            naming, extracted.contract, merge_strategy=merge_strategy, can_alter=can_alter
-        ),
+        options=inference_options(naming, extracted.contract, capabilities=capabilities, can_alter=can_alter),
         naming=naming,
+        capabilities=capabilities,
         table_extras=table_extras,
         new_folders=(f"data/normalized/{attempt}/{number:05d}" for number in count()),
         quarantine=(settings or NormalizeConfiguration()).quarantine,
@@ -131,7 +133,9 @@ def _normalize_tables(
             if not table_input.folders and not has_seen_data(schema, name):
                 continue
             schema = with_root_table(schema, name, table_input.table, context.table_extras, table_defaults)
-            for part in list(_normalize_table(context, table_input, name, schema)):
+            options = options_of_table(context.options, context.capabilities, schema.tables[name])
+            table_context = replace(context, options=options)
+            for part in list(_normalize_table(table_context, table_input, name, schema)):
                 roots.setdefault(part.report.table, []).append(part)
                 schema = part.schema
                 progress.add_rows(part.report.row_counts)

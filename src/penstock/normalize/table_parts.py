@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from penstock.interfaces import DestinationCapabilitiesContext
     from penstock.normalize.nested_layout import LayoutNode, NestedLayout
     from penstock.normalize.plan import TablePlan
     from penstock.normalize.progress import Stopwatch
@@ -52,6 +53,7 @@ class PackageContext:
     new_folders: Iterator[str]
     quarantine: bool
     stopwatch: Stopwatch
+    capabilities: DestinationCapabilitiesContext | None = None
 
     def address(self, folder: str) -> str:
         """Return the path of a folder as Spark takes it."""

@@ -17,6 +17,7 @@ from penstock.package.layout import (
     TLoadPackageStatus,
     TVersionedState,
 )
+from penstock.package.loader_files import LoaderFiles, read_loader_files
 from penstock.package.manifest import Manifest, TableEntry
 from penstock.package.package import Package, package_context
 from penstock.package.package_storage import PackageStorage
@@ -38,6 +39,7 @@ __all__ = [
     "JobPart",
     "LoadJobInfo",
     "LoadPackageInfo",
+    "LoaderFiles",
     "Manifest",
     "OutputColumn",
     "Package",
@@ -59,5 +61,6 @@ __all__ = [
     "load_package",
     "package_context",
     "read_job",
+    "read_loader_files",
     "sealed_manifest",
 ]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from penstock.config import config_value, known_sections, read_settings, resolve_configuration
 from penstock.errors import LoadClientUnsupportedWriteDisposition, UsageError
 from penstock.extract.settings import ExtractConfiguration
 from penstock.interfaces.capabilities import TLoaderFileFormat
+from penstock.interfaces.table_strategies import loader_file_format
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from penstock.interfaces import Destination, Flow
+    from penstock.schema import TTableSchema
 
 
 def resolve_extract_settings(pipeline_name: str, **overrides: Any) -> ExtractConfiguration:
@@ -50,6 +52,26 @@ def check_dispositions(flows: Sequence[Flow], destination: Destination) -> None:
     if capabilities.supported_table_formats:
         formats = (hint.table_format for hint in hints if isinstance(hint.table_format, str))
         _check_supported(formats, capabilities.supported_table_formats, name)
+
+
+def check_file_formats(
+    flows: Sequence[Flow], destination: Destination, *, default: str | None = None, is_staged: bool = False
+) -> None:
+    """Refuse the file formats of tables, or the default of all tables, that the destination cannot load."""
+    hints = [(stream.name, stream.hints) for flow in flows for stream in flow.streams]
+    tables: list[dict[str, Any]] = [
+        {
+            "name": hint.table_name if isinstance(hint.table_name, str) else name,
+            "file_format": hint.file_format,
+            **({"table_format": hint.table_format} if isinstance(hint.table_format, str) else {}),
+        }
+        for name, hint in hints
+        if isinstance(hint.file_format, str)
+    ]
+    if default is not None:
+        tables.append({"name": "of all resources", "file_format": default})
+    for table in tables:
+        loader_file_format(destination.capabilities(), cast("TTableSchema", table), is_staged=is_staged)
 
 
 def check_file_format(file_format: str | None) -> None:

@@ -36,7 +36,11 @@ from penstock.pipeline.refresh import (
     without_dropped_tables,
     without_history,
 )
-from penstock.pipeline.restore import schema_after_normalized, with_source_schema
+from penstock.pipeline.restore import (
+    schema_after_normalized,
+    with_destination_naming,
+    with_source_schema,
+)
 from penstock.pipeline.signals import masked_interrupt
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, state_after_package, with_version
 from penstock.pipeline.sync import sync_local_copies
@@ -361,6 +365,7 @@ class Execution:
         capabilities = self._target.destination.capabilities()
         table_format = capabilities.preferred_table_format
         schema = with_source_schema(without_dropped_tables(prior_schema, extracted.refresh), extracted)
+        schema = with_destination_naming(schema, capabilities.naming_convention)
         naming = self._workspace.naming(schema)
         with (
             self._recorder.step("normalize"),
@@ -376,7 +381,7 @@ class Execution:
                 table_extras={"table_format": table_format} if table_format else {},
                 table_defaults=self._table_defaults,
                 settings=self._workspace.resolve_settings(NormalizeConfiguration, "normalize"),
-                merge_strategy=next(iter(capabilities.supported_merge_strategies), None),
+                capabilities=capabilities,
                 can_alter=self._target.config.alterable_types,
                 collector=collector,
                 truncated=tables_truncated_without_rows(prior_schema, extracted, naming),

@@ -28,7 +28,12 @@ from penstock.interfaces import Destination, JobClientBase, SqlClientBase, TLoad
 from penstock.interfaces.run_context import current_context, override_context, update_context
 from penstock.load.report import LoadInfo
 from penstock.pipeline import late_imports
-from penstock.pipeline.arguments import check_dispositions, check_file_format, resolve_extract_settings
+from penstock.pipeline.arguments import (
+    check_dispositions,
+    check_file_format,
+    check_file_formats,
+    resolve_extract_settings,
+)
 from penstock.pipeline.configuration import PipelineConfiguration, resolve_salt
 from penstock.pipeline.context import PipelineContext, format_dataset_name
 from penstock.pipeline.frame_engine import SparkFrameEngine
@@ -280,6 +285,7 @@ class Pipeline:
                     nested=nested,
                 )
             check_dispositions(flows, self._require_destination())
+            check_file_formats(flows, self._require_destination(), is_staged=self.staging is not None)
             extract_settings = resolve_extract_settings(
                 self.pipeline_name, on_error=on_error, commit_interval=commit_interval
             )
@@ -330,6 +336,7 @@ class Pipeline:
             ).model_copy(update={"commit_interval": None})
             if self.destination is not None:
                 check_dispositions(flows, self.destination)
+                check_file_formats(flows, self.destination, is_staged=self.staging is not None)
                 return self._execution(recorder, settings).extract(flows)
             return self._unbound_packages(settings).extract(flows, settings=settings, recorder=recorder)
 
@@ -344,6 +351,8 @@ class Pipeline:
         del workers
         check_file_format(loader_file_format)
         with self._record_call() as recorder:
+            destination, is_staged = self._require_destination(), self.staging is not None
+            check_file_formats((), destination, default=loader_file_format, is_staged=is_staged)
             self._execution(recorder, file_format=loader_file_format).normalize()
             return recorder.normalize_info()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from penstock.interfaces import WithStateSync
 from penstock.package.extract_manifest import ExtractManifest
@@ -13,6 +13,7 @@ from penstock.pipeline.refresh import recreated_schema
 from penstock.pipeline.state import State, decode_state, new_state, state_after_package
 from penstock.pipeline.state_changes import apply_local_changes
 from penstock.schema import Schema, StoredSchema
+from penstock.schema.defaults import DEFAULT_NORMALIZERS
 from penstock.schema.frozen_map import thaw
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from penstock.pipeline.context import PipelineContext
     from penstock.pipeline.target import Target
     from penstock.pipeline.workdir import WorkDir
+
+_DEFAULT_NAMES: Final = DEFAULT_NORMALIZERS["names"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +145,19 @@ def schema_after_normalized(
     ]
     schemas = (Schema.from_dict(package.normalized_schema()) for package in reversed(earlier))
     return next((normalized for normalized in schemas if normalized.name == schema.name), schema)
+
+
+def with_destination_naming(schema: Schema, convention: str | None) -> Schema:
+    """Return the schema with the naming convention of the destination, if it is new and has the default one.
+
+    >>> with_destination_naming(Schema("shop"), "sql_cs_v1").naming.name
+    'sql_cs_v1'
+    """
+    if convention is None or not schema.is_new or schema.stored.normalizers["names"] != _DEFAULT_NAMES:
+        return schema
+    named = schema.clone()
+    named.update(schema.stored.with_normalizers(names=convention))
+    return named
 
 
 def with_source_schema(schema: Schema, extracted: ExtractManifest) -> Schema:

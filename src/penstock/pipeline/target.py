@@ -13,6 +13,7 @@ from penstock.interfaces import (
     DestinationClientStagingConfiguration,
     WithPackageStorage,
 )
+from penstock.interfaces.capabilities import check_capabilities
 from penstock.schema import Schema
 from penstock.spark.session import target_master
 
@@ -58,6 +59,7 @@ def open_target(
     staging: Destination | None = None,
 ) -> Target:
     """Resolve the settings of a destination for a pipeline; nothing is connected or started."""
+    check_capabilities(destination.capabilities(), destination.destination_name)
     settings = read_settings()
     names = {"pipeline_name": context.pipeline_name, "dataset_name": context.dataset_name}
     master = target_master(spark, settings)
@@ -69,10 +71,11 @@ def open_target(
     if staging is None:
         return Target(pipeline=context, destination=destination, config=config, settings=settings)
     staging_config = staging.configuration(settings, **names, master=master)
+    config = with_staging(config, staging_config)
     return Target(
         pipeline=context,
         destination=destination,
-        config=with_staging(config, staging_config),
+        config=config,
         settings=settings,
         staging=staging,
         staging_bucket=staging_bucket(staging_config, config),
@@ -102,7 +105,7 @@ def staging_bucket(
     staging: DestinationClientConfiguration, destination: DestinationClientConfiguration
 ) -> str:
     """Return the bucket of a staging destination; the credentials of the destination must open it."""
-    bucket = _bucket(staging)
+    bucket = staging.storage_location
     if not bucket:
         raise UsageError(
             f"{staging.destination_name} cannot be used for staging: it has no bucket",
@@ -123,7 +126,7 @@ def with_staging(
     """Return the settings of a destination with those of its staging, where it has a field for them."""
     if not isinstance(config, DestinationClientDwhWithStagingConfiguration):
         return config
-    fields: dict[str, Any] = {"as_staging": True, "bucket_url": _bucket(staging)}
+    fields: dict[str, Any] = {"as_staging": True, "bucket_url": staging.storage_location}
     if isinstance(staging, DestinationClientStagingConfiguration):
         staging_config = staging.model_copy(update=fields)
     else:
@@ -131,9 +134,3 @@ def with_staging(
             destination_name=staging.destination_name, **fields
         )
     return config.model_copy(update={"staging_config": staging_config})
-
-
-def _bucket(staging: DestinationClientConfiguration) -> str | None:
-    if isinstance(staging, DestinationClientStagingConfiguration):
-        return staging.bucket_url
-    return staging.storage_location

@@ -22,7 +22,7 @@ from penstock.load.target import LoadTarget
 from penstock.package import FileStorage, Packages
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.file_ledger import FileLedger
-from penstock.pipeline.restore import restore, snapshot_after_pending
+from penstock.pipeline.restore import restore, snapshot_after_pending, with_destination_naming
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state_changes import discard_applied_changes
 from penstock.pipeline.target import package_root
@@ -110,7 +110,8 @@ class Workspace:
     def naming(self, schema: Schema) -> NamingConvention:
         """Return the naming convention of a schema, limited to the destination's longest identifier."""
         capabilities = self.target.destination.capabilities()
-        return schema.naming.with_max_length(
+        named = with_destination_naming(schema, capabilities.naming_convention)
+        return named.naming.with_max_length(
             min(capabilities.max_identifier_length, capabilities.max_column_identifier_length)
         )
 

@@ -28,6 +28,7 @@ from penstock.schema.stored_schema import (
 )
 from penstock.schema.system_columns import root_table
 from penstock.schema.table import Table, TSchemaTables, TTableSchema, TWriteDisposition
+from penstock.schema.type_limits import TypeLimits
 from penstock.schema.types import DATA_TYPES, DataType, parse_data_type
 from penstock.schema.value_path import EACH, ValuePath, parse_path, path_text
 
@@ -57,6 +58,7 @@ __all__ = [
     "TWriteDisposition",
     "Table",
     "TableRelation",
+    "TypeLimits",
     "ValuePath",
     "check_schema_name",
     "columns_of_model",

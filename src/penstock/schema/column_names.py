@@ -56,6 +56,8 @@ class Namer:
 
     naming: NamingConvention
     breaks_paths: bool
+    fold: Callable[[str], str] = str
+    """Names with the same result are one name at the destination."""
     _cache: dict[str, str] = field(default_factory=dict)
 
     def normalize_key(self, key: str) -> str:
@@ -93,7 +95,11 @@ class Namer:
             for n, c in stored.items()
             if SOURCE_PATH_HINT in c.hints
         }
-        if not reserved and not stored_names and len(set(values)) == len(plain):
+        if self.fold is not str:
+            # Each stored column has its name, whether this batch has its key or not.
+            stored_names = _first_keys_of_stored(plain, stored, reserved) | stored_names
+            reserved |= stored.keys() - set(values)
+        elif not reserved and not stored_names and len(set(values)) == len(plain):
             return ColumnNames(names=plain)
         names = distinct_names(
             plain,
@@ -101,6 +107,7 @@ class Namer:
             key_text=path_text,
             reserved=reserved,
             max_length=self.naming.max_length,
+            fold=self.fold,
         )
         collisions = find_collisions(names, plain, key_text=path_text)
         contested = {c.plain_name for c in collisions} - reserved
@@ -118,6 +125,18 @@ class Namer:
         if name in taken or (name in stored and not stored[name].has("variant")):
             return append_tag(name, original=path_text((column, kind)), max_length=self.naming.max_length)
         return name
+
+
+def _first_keys_of_stored(
+    plain: Mapping[KeyPath, str], stored: Mapping[str, Column], reserved: Collection[str]
+) -> dict[KeyPath, str]:
+    """Return the keys whose plain name is that of a stored column which no other key owns."""
+    first = {name: path for path, name in reversed(list(plain.items()))}
+    return {
+        path: name
+        for name, path in first.items()
+        if name in stored and name not in reserved and SOURCE_PATH_HINT not in stored[name].hints
+    }
 
 
 def _parse_key_path(text: str) -> KeyPath:
@@ -144,7 +163,11 @@ def unique_names(
     """
     plain = {key: plain_name(key, naming) for key in keys}
     return distinct_names(
-        plain, known_names=known_names, key_text=str, max_length=naming.max_length, fold_case=fold_case
+        plain,
+        known_names=known_names,
+        key_text=str,
+        max_length=naming.max_length,
+        fold=str.lower if fold_case else str,
     )
 
 
@@ -155,13 +178,12 @@ def distinct_names(
     known_names: Mapping[K, str],
     reserved: Iterable[str] = (),
     max_length: int | None = None,
-    fold_case: bool = False,
+    fold: Callable[[str], str] = str,
 ) -> dict[K, str]:
     """Make plain names differ from each other and from `reserved` ones; earlier keys go first.
 
-    `key_text` returns the text of a key that its tag is made of.
+    `key_text` returns the text of a key that its tag is made of. Names with the same `fold` do not differ.
     """
-    fold = str.lower if fold_case else str
     taken = {fold(name) for name in (*known_names.values(), *reserved)}
     names: dict[K, str] = {}
     for key, name in plain.items():

@@ -60,7 +60,8 @@ class _Decider:
         self.table, self.options = table, options
         self.stored = with_root_key(stored, table) if table in stored.tables else stored
         naming = options.naming or stored_naming_convention(stored.normalizers)
-        self.namer = Namer(naming, stored.normalizers.get("use_break_path_on_normalize") is not False)
+        breaks_paths = stored.normalizers.get("use_break_path_on_normalize") is not False
+        self.namer = Namer(naming, breaks_paths, options.fold_identifier)
         self.patterns = NamePatterns.from_settings(stored.settings)
         self.rules: dict[tuple[ValuePath, ObservedType], Rule] = {}
         self.refusals: list[ContractRefusal] = []
@@ -79,6 +80,7 @@ class _Decider:
             patterns=self.patterns,
             max_columns=self.options.max_columns,
             max_nesting=self.options.max_nesting,
+            max_table_nesting=self.options.max_table_nesting,
         )
         context = BatchContext(
             namer=self.namer,
@@ -124,6 +126,9 @@ class _Decider:
             table_evidence, stored_table, empty_table=empty, contract=contract, context=context
         )
         table, added = decision.decide(self._system_columns(table_evidence, is_root=not empty.is_nested))
+        limited = self.options.type_limits.changed_columns(table)
+        if limited:
+            table, added = table.with_columns(limited), (added or empty).with_columns(limited)
         self.decided_tables[table_evidence.table] = table
         if added is not None:
             self.update[table_evidence.table] = added

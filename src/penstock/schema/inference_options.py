@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from penstock.schema.convert import is_always_convertible
+from penstock.schema.type_limits import TypeLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from penstock.schema.contract import ContractSettings
     from penstock.schema.evidence import Evidence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.schema.types import DataType
 
 TypeEvolution = Literal["variant", "widen"]
+_NO_LIMITS: Final = TypeLimits()
 
 WIDENINGS: Final[Mapping[tuple[DataType, DataType], tuple[DataType, ...]]] = {
     ("bigint", "double"): ("double", "decimal"),
@@ -44,6 +46,8 @@ class InferenceOptions:
 
     naming: NamingConvention | None = None
     """The convention of the schema if None; a destination's has its maximum length."""
+    fold_identifier: Callable[[str], str] = str
+    """Names of columns with the same result are one name at the destination."""
     contract: ContractSettings | None = None
     """The contract of the run, which takes precedence over all others."""
     type_evolution: TypeEvolution = "variant"
@@ -53,8 +57,12 @@ class InferenceOptions:
     """An object with more keys than this is taken for a map and kept as JSON."""
     max_nesting: int | None = None
     """A limit of the engine on the nesting that the schema allows."""
+    max_table_nesting: int | None = None
+    """The destination's nesting of tables that have none of their own, instead of the schema's."""
     merge_strategy: str | None = None
     """The merge strategy of tables that have none: the destination's default."""
+    type_limits: TypeLimits = _NO_LIMITS
+    """The limits of the column types of the destination."""
 
 
 def wider_type(

@@ -71,13 +71,16 @@ def build_layout(
     patterns: NamePatterns,
     max_columns: int,
     max_nesting: int | None = None,
+    max_table_nesting: int | None = None,
 ) -> BatchLayout:
     """Assign every value to a table and a key, by dlt's rules of nesting.
 
     An object is flattened and a list becomes a table, unless the maximum nesting is reached, the column is
     declared or preferred as JSON, or the object has so many keys that it is a map.
     """
-    builder = _LayoutBuilder(table, stored, namer, patterns, max_nesting)
+    nesting = _max_nesting(stored, table, max_table_nesting)
+    limit = nesting if max_nesting is None else min(nesting, max_nesting)
+    builder = _LayoutBuilder(table, stored, namer, patterns, limit)
     maps = _map_like_objects(evidence, max_columns) if len(evidence) > max_columns else frozenset()
     containers = [value for value in evidence if value.type in ("object", "list")]
     elements = {value.path for value in evidence if _is_row(value.path)}
@@ -114,11 +117,10 @@ class _LayoutBuilder:
         stored: StoredSchema,
         namer: Namer,
         patterns: NamePatterns,
-        max_nesting: int | None,
+        max_nesting: int,
     ) -> None:
         self.stored, self.namer, self.patterns = stored, namer, patterns
-        nesting = _max_nesting(stored, table)
-        self.max_nesting = nesting if max_nesting is None else min(nesting, max_nesting)
+        self.max_nesting = max_nesting
         self.root = TableEvidence(row_path=(), table=table, fragments=(table,))
         self.layout = BatchLayout(tables={(): self.root})
         self.taken_names: dict[str, ValuePath] = {table: ()}
@@ -218,11 +220,14 @@ class _LayoutBuilder:
         return None if owner == source else owner
 
 
-def _max_nesting(stored: StoredSchema, table: str) -> int:
+def _max_nesting(stored: StoredSchema, table: str, max_table_nesting: int | None) -> int:
+    """Return the nesting of the table, else that of the destination, else that of the schema."""
     stored_table = stored.tables.get(table)
     hint: int | None = (
         stored_table.extras.get("x-normalizer", {}).get("max_nesting") if stored_table else None
     )
+    if hint is None:
+        hint = max_table_nesting
     if hint is not None:
         return hint
     config = stored.normalizers.get("json", {}).get("config") or {}

@@ -204,7 +204,7 @@ def test_an_unknown_argument_is_refused_with_the_right_name(name: str) -> None:
 @pytest.mark.parametrize("name", ["delta", "filesystem", "iceberg"])
 def test_the_signature_of_a_factory_has_every_setting(name: str) -> None:
     factory = getattr(penstock.destinations, name)
-    resolved_by_the_pipeline = {"dataset_name", "default_schema_name"}
+    resolved_by_the_pipeline = {"dataset_name", "default_schema_name", "as_staging"}
 
     parameters = inspect.signature(factory).parameters
 

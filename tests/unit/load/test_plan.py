@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.destinations.warehouse import warehouse
 
 from penstock.interfaces import AppliedJob
 from penstock.load.plan import (
     Chain,
     chains_of,
+    file_count,
     has_failed_job,
     is_complete,
     is_last_try,
@@ -240,3 +242,15 @@ def test_an_update_is_new_tables_and_new_columns() -> None:
 
 def test_numbers_of_loads_are_dense_and_begin_at_one() -> None:
     assert [next_sequence(last) for last in (None, 1, 41)] == [1, 2, 42]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "file_size", "files"),
+    [([600, 500], 1000, 2), ([600], 1000, 1), ([0], 1000, 1), ([600], None, None)],
+)
+def test_files_have_about_the_recommended_size(
+    sizes: list[int], file_size: int | None, files: int | None
+) -> None:
+    able = warehouse(recommended_file_size=file_size).capabilities()
+
+    assert file_count(sizes, able.recommended_file_size) == files

@@ -6,16 +6,21 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.destinations.warehouse import warehouse
 from tests.unit.load.scripted_destination import World
 from tests.unit.pipeline.fake_session import fake_session
 
 import penstock
 from penstock.config import AwsCredentials, Settings
 from penstock.errors import CannotRestorePipelineException, UsageError
-from penstock.interfaces import DestinationClientDwhWithStagingConfiguration
+from penstock.interfaces import (
+    DestinationClientDwhWithStagingConfiguration,
+    DestinationClientStagingConfiguration,
+)
 from penstock.pipeline.configuration import PipelineConfiguration
+from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.settings import RunConfiguration
-from penstock.pipeline.target import staging_bucket, with_staging
+from penstock.pipeline.target import open_target, staging_bucket, with_staging
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
@@ -195,6 +200,23 @@ def test_a_destination_with_staging_settings_gets_the_staging_bucket() -> None:
 
     assert (config.staging_config.bucket_url, config.staging_config.as_staging) == ("s3://stage", True)
     assert with_staging(staging, staging) is staging
+
+
+def test_a_destination_with_staging_settings_opens_the_bucket_with_the_credentials_of_staging(
+    tmp_path: Path,
+) -> None:
+    keys = AwsCredentials(aws_access_key_id="a", aws_secret_access_key="b")
+    context = PipelineContext(pipeline_name="shop", dataset_name="demo", workdir=WorkDir(tmp_path))
+    staging = penstock.destinations.filesystem("s3://stage", credentials=keys)
+
+    target = open_target(warehouse(tmp_path), context, spark=None, staging=staging)
+
+    assert (target.staging_bucket, target.config.storage_credentials) == ("s3://stage", keys)
+    assert isinstance(target.config, DestinationClientDwhWithStagingConfiguration)
+    assert target.config.is_staged
+    assert isinstance(target.config.staging_config, DestinationClientStagingConfiguration)
+    assert target.config.staging_config.layout.startswith("{table_name}/")
+    assert str(target.config.staging_config) == "s3://stage"
 
 
 def test_credentials_are_those_of_the_destination(tmp_path: Path) -> None:

@@ -6,15 +6,17 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.destinations.warehouse import warehouse
 
 from penstock.config import Settings
 from penstock.destinations import delta
 from penstock.interfaces import CommitRecord, StateInfo, StorageSchemaInfo
+from penstock.interfaces.capabilities import check_capabilities
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage, as_json
 from penstock.pipeline.context import PipelineContext
-from penstock.pipeline.restore import PipelineSnapshot, restore, with_source_schema
+from penstock.pipeline.restore import PipelineSnapshot, restore, with_destination_naming, with_source_schema
 from penstock.pipeline.state import encode_state, new_state, with_version
 from penstock.pipeline.target import Target
 from penstock.pipeline.workdir import WorkDir
@@ -210,3 +212,16 @@ def test_a_new_schema_is_that_of_the_source_and_an_old_one_gets_its_contract_and
     assert list(updated.tables) == list(old.tables)
     assert [schema.settings["schema_contract"] for schema in (new, updated)] == ["freeze", "freeze"]
     assert with_source_schema(old, ExtractManifest(schema_name="hub")) is old
+
+
+def test_a_new_schema_has_the_naming_convention_of_the_destination() -> None:
+    convention = "tests.unit.interfaces.upper_case"
+    check_capabilities(warehouse(naming_convention=convention).capabilities(), "warehouse")
+    new, named, old = Schema("shop"), Schema("shop"), Schema("shop")
+    named.update(named.stored.with_normalizers(names="direct"))
+    old.mark_saved()
+
+    assert with_destination_naming(new, convention).naming.normalize_identifier("UserName") == "USER_NAME"
+    assert with_destination_naming(named, convention).naming.name == "direct", "it has one of its own"
+    assert with_destination_naming(old, convention).naming.name == "snake_case", "its tables have names"
+    assert with_destination_naming(new, None).naming.name == "snake_case"

@@ -19,6 +19,8 @@ _CAPABILITIES: Final = DestinationCapabilitiesContext(
     max_column_identifier_length=255,
     has_case_sensitive_identifiers=False,
     spark_needs=("delta",),
+    # The files of the tables are Parquet.
+    supported_loader_file_formats=("reference", "sql", "parquet"),
     preferred_table_format="delta",
     supported_table_formats=("delta",),
     supports_nested_types=True,

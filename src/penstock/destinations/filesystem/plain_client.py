@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, cast
 
-from penstock.destinations.filesystem.file_format import FORMATS, FileFormat, codec_for, file_extension
 from penstock.destinations.filesystem.layout import FileLayout, FileNameParts
 from penstock.destinations.filesystem.run import FileReader, write_rows
 from penstock.destinations.filesystem.table_files import (
@@ -44,6 +43,7 @@ from penstock.interfaces import (
 from penstock.package.file_ledger import SYSTEM_TABLE_NAMES
 from penstock.package.trust import require_trust
 from penstock.schema import Schema, Table, root_table
+from penstock.spark.file_format import FORMATS, FileFormat, codec_for, file_extension
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

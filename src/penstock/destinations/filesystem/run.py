@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.destinations.filesystem.file_format import FileCodec
     from penstock.destinations.filesystem.table_log import DataFiles
     from penstock.package.storage import FileStorage
     from penstock.schema import Column, Table
+    from penstock.spark.file_format import FileCodec
 
 # Not every reader supports all timestamps in Spark's default type.
 _TIMESTAMP_CONF: Final = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}

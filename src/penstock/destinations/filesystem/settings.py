@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 from penstock.config import NotResolved, configspec
 from penstock.destinations.delta.settings import DeltaConfiguration
-from penstock.destinations.filesystem.file_format import FileFormat  # noqa: TC001 - pydantic reads it
 from penstock.destinations.filesystem.layout import DEFAULT_LAYOUT
 from penstock.destinations.iceberg.settings import IcebergConfiguration
-from penstock.interfaces import DestinationClientDwhConfiguration
+from penstock.interfaces import DestinationClientDwhConfiguration, DestinationClientStagingConfiguration
+from penstock.spark.file_format import FileFormat  # noqa: TC001 - pydantic reads it
 
 
 @configspec
-class FilesystemConfiguration(DeltaConfiguration):
+class FilesystemConfiguration(DeltaConfiguration, DestinationClientStagingConfiguration):
     """The settings of a bucket, with those of `delta`.
 
     >>> FilesystemConfiguration(deltalake_configuration={"delta.appendOnly": "true"}).properties
@@ -22,6 +22,8 @@ class FilesystemConfiguration(DeltaConfiguration):
 
     destination_name: Annotated[str | None, NotResolved()] = "filesystem"
 
+    bucket_url: str | None = None  # type: ignore[assignment] # on a local Spark it has a default
+    """The folder or bucket of the datasets."""
     deltalake_configuration: dict[str, Any] | None = None
     """dlt's name of `table_properties`."""
     iceberg: dict[str, Any] | None = None

@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from penstock.destinations.filesystem.file_format import FileCodec, FileFormat, format_from_extension
 from penstock.destinations.filesystem.table_log import LOG_FOLDER, TableLog
 from penstock.errors import DestinationTerminalException, DestinationTransientException, PackageDamaged
 from penstock.package.control_file import encode_control, read_control
+from penstock.spark.file_format import FileCodec, FileFormat, format_from_extension
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from penstock.destinations.filesystem.file_format import FileCodec
 from penstock.errors import DestinationAhead, DestinationTerminalException, PackageDamaged
 from penstock.interfaces import TableCommit
 from penstock.package.control_file import encode_control, read_control
+from penstock.spark.file_format import FileCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping

@@ -12,7 +12,6 @@ import pytest
 
 import penstock
 from penstock.destinations.filesystem import plain_client
-from penstock.destinations.filesystem.file_format import FileCodec
 from penstock.destinations.filesystem.table_files import FileList, PublishedFile
 from penstock.destinations.filesystem.table_log import LogEntry
 from penstock.destinations.lake.job import TableLoadJob
@@ -22,6 +21,7 @@ from penstock.interfaces import AppliedJob, LoadMark, StorageSchemaInfo
 from penstock.interfaces.ledger import CommitRecord
 from penstock.package.storage import FileStorage
 from penstock.schema import Schema, Table
+from penstock.spark.file_format import FileCodec
 
 if TYPE_CHECKING:
     from pathlib import Path

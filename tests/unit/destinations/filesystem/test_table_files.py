@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.destinations.filesystem.file_format import FileCodec
 from penstock.destinations.filesystem.layout import FileLayout
 from penstock.destinations.filesystem.table_files import FileList, PublishedFile, TableFiles
 from penstock.destinations.filesystem.table_log import LogEntry
@@ -16,6 +15,7 @@ from penstock.interfaces import LoadMark
 from penstock.interfaces.ledger import CommitRecord
 from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage
+from penstock.spark.file_format import FileCodec
 
 if TYPE_CHECKING:
     from pathlib import Path

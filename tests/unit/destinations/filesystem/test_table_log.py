@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.destinations.filesystem import table_log as log_module
-from penstock.destinations.filesystem.file_format import FileCodec
 from penstock.destinations.filesystem.table_files import FileList, FileLists, PublishedFile, publish_files
 from penstock.destinations.filesystem.table_log import LogEntry, TableLog
 from penstock.errors import (
@@ -26,6 +25,7 @@ from penstock.errors import (
 )
 from penstock.interfaces import LoadMark
 from penstock.package.storage import FileStorage, as_json
+from penstock.spark.file_format import FileCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -1,12 +1,12 @@
-"""File formats of plain files: how Parquet, JSON lines and CSV store the columns of a table."""
+"""File formats of tables: how Parquet, JSON lines and CSV store the columns of a table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from penstock.package.sql import quote_name
 from penstock.schema import spark_type
+from penstock.schema.spark_sql import quote_name
 from penstock.schema.spark_types import NESTED_TYPE_HINT
 
 if TYPE_CHECKING:
