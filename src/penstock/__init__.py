@@ -4,6 +4,9 @@ You write Python generators; penstock infers the schema, flattens nested data in
 exactly once.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 import penstock.dataset  # packages first, so that the public names below are bound last
 import penstock.pipeline
 import penstock.sources.decorators  # noqa: F401 - see above
@@ -21,9 +24,25 @@ from penstock.sources import current, mark
 from penstock.sources.decorators import defer, resource, source, transformer
 from penstock.version import __version__
 
+if TYPE_CHECKING:
+    from penstock.dataset.dataset import Dataset
+    from penstock.dataset.relation import Relation
+
+_LATE_NAMES = {"Dataset": "penstock.dataset.dataset", "Relation": "penstock.dataset.relation"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a class that needs Spark when it is first used."""
+    if name not in _LATE_NAMES:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    return getattr(import_module(_LATE_NAMES[name]), name)
+
+
 __all__ = [
+    "Dataset",
     "PenstockError",
     "Pipeline",
+    "Relation",
     "RunHooks",
     "Schema",
     "TCredentials",

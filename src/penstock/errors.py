@@ -984,7 +984,7 @@ class StorageNotTrusted(UsageError):
         )
 
 
-class TableNotFound(UsageError):
+class TableNotFound(UsageError, KeyError):
     """The schema has no table of this name."""
 
     code = "table-not-found"

@@ -70,8 +70,10 @@ def test_public_names_keep_their_types_after_every_module_was_imported() -> None
     )
     assert len(modules) > len(files)
     assert public == {
+        "Dataset": "type",
         "PenstockError": "type",
         "Pipeline": "type",
+        "Relation": "type",
         "RunHooks": "type",
         "Schema": "type",
         "TCredentials": "ModelMetaclass",

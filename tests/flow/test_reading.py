@@ -230,6 +230,57 @@ def test_a_client_queries_and_changes_tables(spark: SparkSession, location: str,
     assert pipeline.dataset().row_counts() == {"items": 3}
 
 
+def test_relations_are_joined_described_and_equal_their_queries(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make_pipeline(location, tmp_path, spark)
+    rows = [
+        {"id": 1, "name": "a'b", "parts": [{"tags": [1, 2]}]},
+        {"id": 2, "name": "b", "parts": [{"tags": [3]}]},
+    ]
+    pipeline.run(rows, table_name="items")
+    dataset = pipeline.dataset()
+    items, parts, tags = (dataset[name] for name in ("items", "items__parts", "items__parts__tags"))
+
+    joined = tags.join("items").select("value", "items__name")
+
+    assert sorted(joined.fetchall()) == [(1, "a'b"), (2, "a'b"), (3, "b")]
+    assert parts.join("items", alias="p").columns == [
+        *parts.columns,
+        *(f"p__{name}" for name in items.columns),
+    ]
+    named = parts.join(
+        items.select("_dlt_id", "name"), on="items__parts._dlt_parent_id = items._dlt_id", kind="left"
+    )
+    assert sorted(named.select("items__name").fetchall()) == [("a'b",), ("b",)]
+    assert tags.with_load_id_col().columns == [*tags.columns, "_dlt_load_id"]
+    assert tags.from_loads(dataset.load_ids()).count() == 3
+    assert tags.from_loads(["1"]).columns == tags.columns
+    assert tags.from_loads(["1"], add_load_id_column=True).fetchall() == []
+    assert items.select("id", "name").columns_schema == {
+        "id": {"name": "id", "data_type": "bigint", "nullable": True},
+        "name": {"name": "name", "data_type": "text", "nullable": True},
+    }
+    counted = dataset("SELECT count(*) AS n, CAST(1 AS DECIMAL(10, 2)) AS d FROM items").schema["columns"]
+    assert [(column["name"], column["data_type"]) for column in counted.values()] == [
+        ("n", "bigint"),
+        ("d", "decimal"),
+    ]
+    counts = dataset.row_counts(table_names=["items", "items__parts"])
+    assert counts.fetchall() == [("items", 2), ("items__parts", 2)]
+    assert (counts["items"], list(counts.df().columns)) == (2, ["table_name", "row_count"])
+    for relation in (
+        items.where("name", "eq", "a'b").select("id"),
+        items.where("id", "not_in", [1]).order_by("id", "desc").limit(1),
+        items.select("id").max(),
+        joined.order_by("value"),
+        tags.from_loads(dataset.load_ids()).order_by("value"),
+        dataset("SELECT id FROM items WHERE name = %s", "b"),
+        counts.where("row_count", "gt", 1),
+    ):
+        assert dataset(relation.to_sql()).fetchall() == relation.fetchall(), relation.to_sql()
+
+
 def test_quarantined_rows_are_read_like_others(spark: SparkSession, location: str, tmp_path: Path) -> None:
     pipeline = make_pipeline(location, tmp_path, spark)
     pipeline.run([{"id": 1}, {"id": 1j}], table_name="items")

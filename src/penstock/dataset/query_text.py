@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 VALUES_FRAME: Final = "values"
+DIALECT: Final = "spark"
+"""The dialect of queries, by the name that sqlglot has for it."""
 _TEXTS: Final = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|--[^\n]*|/\*.*?\*/"""
 _NAME: Final = r"`(?:[^`]|``)*`|\w+"
 _QUOTED: Final = re.compile(rf"({_TEXTS}|`(?:[^`]|``)*`)", re.DOTALL)
@@ -87,6 +89,48 @@ def bind_values(
     return BoundStatement("".join(pieces), by_name)
 
 
+def parsed_query(statement: BoundStatement) -> exp.Query:
+    """Return a query with its values as literals.
+
+    >>> parsed_query(BoundStatement("SELECT a FROM t WHERE b = :value_0", {"value_0": "x"})).sql(DIALECT)
+    "SELECT a FROM t WHERE b = 'x'"
+    """
+    try:
+        tree: Any = sqlglot.parse_one(statement.text, read=DIALECT)
+    except SqlglotError as error:
+        raise UsageError(
+            f"the query cannot be parsed: {str(error).splitlines()[0]}",
+            hint="use its own text: Spark runs queries that to_sql does not know",
+        ) from error
+
+    def with_value(node: Any) -> Any:
+        is_value = isinstance(node, exp.Placeholder) and node.name in statement.values
+        return exp.convert(statement.values[node.name]) if is_value else node
+
+    query: exp.Query = tree.transform(with_value)
+    return query
+
+
+def spark_query(query: str | exp.Query, dialect: str | None) -> str:
+    """Return the text of a query in Spark's dialect.
+
+    >>> spark_query('SELECT "a b" FROM t', "duckdb")
+    'SELECT `a b` FROM t'
+    """
+    if not isinstance(query, str):
+        return query.sql(dialect=DIALECT)
+    if dialect in {None, DIALECT}:
+        return query
+    try:
+        (text,) = sqlglot.transpile(query, read=dialect, write=DIALECT)
+    except (SqlglotError, ValueError) as error:
+        raise UsageError(
+            f"the query cannot be translated from {dialect}: {str(error).splitlines()[0]}",
+            hint="pass one query in a dialect of sqlglot, or in Spark's without query_dialect",
+        ) from error
+    return text
+
+
 def is_query(text: str) -> bool:
     r"""Return whether a text is a query, which changes nothing.
 
@@ -151,7 +195,6 @@ def escape_braces(text: str) -> str:
     return re.sub(r"[\s;]+\Z", "", text).replace("{", "{{").replace("}", "}}")
 
 
-_DIALECT = "spark"
 _DML = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:DELETE|UPDATE|INSERT|MERGE)\b", re.DOTALL | re.IGNORECASE)
 
 
@@ -165,7 +208,7 @@ def resolve_tables(text: str, *, dataset: str, tables: Mapping[str, str]) -> str
     if _DML.match(text) is None:
         raise _unsupported_statement("it is not DELETE, UPDATE, INSERT or MERGE")
     try:
-        tree = sqlglot.parse_one(text, read=_DIALECT)
+        tree = sqlglot.parse_one(text, read=DIALECT)
     except SqlglotError as error:
         raise _unsupported_statement(f"it cannot be parsed: {str(error).splitlines()[0]}") from error
     sql_names = {name.casefold(): sql_name for name, sql_name in tables.items()}
@@ -178,12 +221,12 @@ def resolve_tables(text: str, *, dataset: str, tables: Mapping[str, str]) -> str
             or (not owner and name in cte_names)
         ):
             continue
-        resolved = exp.to_table(sql_names[name], dialect=_DIALECT)
+        resolved = exp.to_table(sql_names[name], dialect=DIALECT)
         is_target = isinstance(tree, exp.Insert) and table.find_ancestor(exp.Insert, exp.Select) is tree
         # The target of an insert takes no alias; elsewhere columns may be qualified by their table.
         alias = table.alias or ("" if is_target else table.name)
-        table.replace(exp.alias_(resolved, alias, table=True, dialect=_DIALECT) if alias else resolved)
-    return tree.sql(dialect=_DIALECT)
+        table.replace(exp.alias_(resolved, alias, table=True, dialect=DIALECT) if alias else resolved)
+    return tree.sql(dialect=DIALECT)
 
 
 def _unsupported_statement(reason: str) -> UsageError:

@@ -1,42 +1,68 @@
-"""Relations: the rows of a table or a query, as frames, tables, tuples or chunks."""
+"""Relations: the rows of a table or a query, as frames, tables, tuples, chunks or SQL."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, assert_never
 
 from pyspark.sql import functions as F
+from sqlglot import exp
 
+from penstock.dataset.join_path import Hop, join_path
+from penstock.dataset.query_text import DIALECT
 from penstock.dataset.run import all_rows, arrow_table, count_rows, first_rows, is_missing_version, iter_rows
 from penstock.errors import MissingExtra, TableVersionGone, UsageError
 from penstock.package.sql import quote_name
+from penstock.schema import root_table
+from penstock.schema.defaults import LOAD_ID_COLUMN
+from penstock.schema.spark_types import column_from_spark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import pandas as pd
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
     from penstock.dataset.view import DatasetView
+    from penstock.schema import Schema, TColumnSchema, TTableSchema
 
     Row = tuple[Any, ...]
 
 Comparison = Literal["eq", "ne", "gt", "lt", "gte", "lte", "in", "not_in"]
 Order = Literal["asc", "desc"]
+JoinKind = Literal["inner", "left", "right", "full"]
+
+_OPERATORS: Final[dict[str, type[exp.Binary]]] = {
+    "eq": exp.EQ,
+    "ne": exp.NEQ,
+    "gt": exp.GT,
+    "lt": exp.LT,
+    "gte": exp.GTE,
+    "lte": exp.LTE,
+}
 
 
 class Relation:
     """A table of a dataset, or a query over its tables. It is read when one of its methods is called.
 
     Everything is read in the user's session. Timestamps are in UTC.
+
+    >>> items = pipeline.dataset()["items"]  # doctest: +SKIP
+    >>> items.where("id", "gt", 1).select("name").df()  # doctest: +SKIP
     """
 
     def __init__(
-        self, name: str, view: DatasetView, tables: tuple[str, ...], build_frame: Callable[[], DataFrame]
+        self,
+        name: str,
+        view: DatasetView,
+        tables: tuple[str, ...],
+        build_frame: Callable[[], DataFrame],
+        build_query: Callable[[], exp.Query],
     ) -> None:
         self.name, self._view, self._tables, self._build_frame = name, view, tables, build_frame
+        self._build_query = build_query
 
     def spark(self) -> DataFrame:
         """Return a Spark frame in the user's session."""
@@ -101,16 +127,44 @@ class Relation:
         """The names of the columns."""
         return list(self.spark().columns)
 
+    @property
+    def columns_schema(self) -> dict[str, TColumnSchema]:
+        """The columns by name, with the data types of the stored schema, else those of Spark."""
+        tables = [schema.tables[self.name] for schema in self._schemas() if self.name in schema.tables]
+        stored_columns = tables[0].columns if tables else {}
+        columns = (
+            column_from_spark(
+                field.name,
+                field.dataType.simpleString(),
+                nullable=field.nullable,
+                stored=stored_columns.get(field.name),
+            )
+            for field in self.spark().schema.fields
+        )
+        return {column.name: column.to_dict() for column in columns}
+
+    @property
+    def schema(self) -> TTableSchema:
+        """The columns as a table document."""
+        return {"columns": self.columns_schema}
+
+    def to_sql(self, pretty: bool = False) -> str:  # noqa: FBT001, FBT002 - dlt's signature
+        """Return an equivalent query in Spark's SQL; `dataset.query` runs it."""
+        return self._build_query().sql(dialect=DIALECT, pretty=pretty)
+
     def select(self, *columns: str) -> Relation:
         """Select columns."""
-        return self._derive(lambda frame: frame.select(*map(_column, columns)))
+        return self._derive(
+            lambda frame: frame.select(*map(_column, columns)),
+            lambda query: _select_from(query, *map(_name, columns)),
+        )
 
     def __getitem__(self, columns: str | Collection[str]) -> Relation:
         return self.select(*([columns] if isinstance(columns, str) else columns))
 
     def limit(self, limit: int) -> Relation:
         """Limit the number of rows."""
-        return self._derive(lambda frame: frame.limit(limit))
+        return self._derive(lambda frame: frame.limit(limit), lambda query: _select_from(query).limit(limit))
 
     def head(self, limit: int = 5) -> Relation:
         """Limit to a few rows."""
@@ -121,31 +175,178 @@ class Relation:
         return self._derive(
             lambda frame: frame.orderBy(
                 _column(column_name).desc() if direction == "desc" else _column(column_name).asc()
-            )
+            ),
+            lambda query: _select_from(query).order_by(
+                exp.Ordered(this=_name(column_name), desc=direction == "desc")
+            ),
         )
 
-    def where(self, column_or_expr: str, operator: Comparison | None = None, value: Any = None) -> Relation:
+    def where(
+        self,
+        column_or_expr: str | exp.Condition,
+        operator: Comparison | None = None,
+        value: Any = None,
+    ) -> Relation:
         """Filter rows by a comparison of a column with a value, or by an SQL condition."""
         if operator is None:
-            return self._derive(lambda frame: frame.where(column_or_expr))
-        return self._derive(lambda frame: frame.where(_comparison(_column(column_or_expr), operator, value)))
+            condition = _spark_text(column_or_expr)
+            return self._derive(
+                lambda frame: frame.where(condition),
+                lambda query: _select_from(query).where(condition, dialect=DIALECT),
+            )
+        column = str(column_or_expr)
+        return self._derive(
+            lambda frame: frame.where(_comparison(_column(column), operator, value)),
+            lambda query: _select_from(query).where(_condition(_name(column), operator, value)),
+        )
 
     filter = where
 
     def max(self) -> Relation:
         """Select the greatest value of the only column."""
-        return self._derive(lambda frame: frame.select(F.max(_only_column(frame))))
+        return self._aggregate(F.max, exp.Max)
 
     def min(self) -> Relation:
         """Select the least value of the only column."""
-        return self._derive(lambda frame: frame.select(F.min(_only_column(frame))))
+        return self._aggregate(F.min, exp.Min)
 
-    def from_loads(self, load_ids: Collection[str]) -> Relation:
-        """Filter the rows of a root table by their loads."""
-        return self.where("_dlt_load_id", "in", list(load_ids))
+    def join(
+        self,
+        other: str | Relation,
+        on: str | exp.Condition | None = None,
+        *,
+        kind: JoinKind = "inner",
+        alias: str | None = None,
+    ) -> Relation:
+        """Join a table of the dataset, or another relation of it.
 
-    def _derive(self, step: Callable[[DataFrame], DataFrame]) -> Relation:
-        return Relation(self.name, self._view, self._tables, lambda: step(self._build_frame()))
+        Its columns follow, with its name and two underscores before theirs: `items__id`. `alias` replaces
+        its name. Without a condition `on`, the join follows the references of the schema, such as those of
+        nested tables to their parents; a condition names columns as `items.id`.
+
+        >>> tags = pipeline.dataset()["items__tags"]  # doctest: +SKIP
+        >>> tags.join("items").select("value", "items__name").fetchall()  # doctest: +SKIP
+        """
+        right = self._table(other) if isinstance(other, str) else other
+        right_name = alias or right.name
+        if right_name == self.name:
+            raise UsageError(f"{right_name} is joined with itself", hint="pass alias='...' to join")
+        path = [] if on is not None else join_path(self._references(), self.name, right.name)
+        relations = [*(self._table(hop.table) for hop in path[:-1]), right]
+        names = [*(hop.table for hop in path[:-1]), right_name]
+        conditions = _path_conditions(path, names) if on is None else [_spark_text(on)]
+        steps = list(zip(relations, names, conditions, strict=True))
+
+        def joined_frame(frame: DataFrame) -> DataFrame:
+            result = frame.alias(self.name)
+            for relation, name, condition in steps:
+                result = result.join(relation.spark().alias(name), F.expr(condition), kind)
+            columns = [F.col(quote_name(self.name, name)) for name in frame.columns]
+            right_columns = [
+                F.col(quote_name(right_name, name)).alias(f"{right_name}__{name}") for name in right.columns
+            ]
+            return result.select(*columns, *right_columns)
+
+        def joined_query(query: exp.Query) -> exp.Query:
+            columns = [_name(name, self.name) for name in self.columns]
+            right_columns = [
+                exp.alias_(_name(name, right_name), f"{right_name}__{name}", quoted=True)
+                for name in right.columns
+            ]
+            result = exp.select(*columns, *right_columns).from_(_aliased(query, self.name))
+            for relation, name, condition in steps:
+                table = _aliased(relation.sqlglot_expression, name)
+                result = result.join(table, on=condition, join_type=kind, dialect=DIALECT)
+            return result
+
+        names_read = [name for relation in relations for name in relation.table_names]
+        return self._derive(joined_frame, joined_query, (*self._tables, *names_read))
+
+    def with_load_id_col(self) -> Relation:
+        """Return the relation with the column `_dlt_load_id`, which nested rows have from their root row."""
+        columns = self.columns
+        if LOAD_ID_COLUMN in columns:
+            return self
+        schema = next((schema for schema in self._schemas() if self.name in schema.tables), None)
+        if schema is None:
+            raise UsageError(
+                f"{self.name} is not a table of a schema", hint=f"select {LOAD_ID_COLUMN} in the query"
+            )
+        root = root_table(self.name, schema.tables).name
+        return self.join(root).select_renamed(
+            {**dict(zip(columns, columns, strict=True)), f"{root}__{LOAD_ID_COLUMN}": LOAD_ID_COLUMN}
+        )
+
+    def select_renamed(self, names: Mapping[str, str]) -> Relation:
+        """Select columns under other names."""
+        return self._derive(
+            lambda frame: frame.select(*(_column(name).alias(alias) for name, alias in names.items())),
+            lambda query: _select_from(
+                query, *(exp.alias_(_name(name), alias, quoted=True) for name, alias in names.items())
+            ),
+        )
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The tables that the relation reads, and rarely one that it does not."""
+        return self._tables
+
+    @property
+    def sqlglot_expression(self) -> exp.Query:
+        """An equivalent query in Spark's SQL, as sqlglot has it."""
+        return self._build_query()
+
+    def from_loads(
+        self,
+        load_ids: Collection[str],
+        add_load_id_column: bool = False,  # noqa: FBT001, FBT002 - dlt's signature
+    ) -> Relation:
+        """Filter rows by their loads; nested rows belong to the load of their root row."""
+        rows = self.with_load_id_col()
+        filtered = rows.where(LOAD_ID_COLUMN, "in", list(load_ids))
+        return filtered if rows is self or add_load_id_column else filtered.select(*self.columns)
+
+    def incremental(self, incremental: Any, *, advance: bool = True) -> NoReturn:
+        """Raise `UsageError`: a cursor belongs to a resource, which stores its state."""
+        raise UsageError(
+            "a relation has no state for a cursor",
+            hint="make the relation the data of a resource with incremental=..., or filter it by where()",
+        )
+
+    def to_ibis(self) -> NoReturn:
+        """Raise `UsageError`: penstock has no Ibis backend."""
+        raise UsageError(
+            "a relation is not an Ibis table", hint="pass relation.spark() to Ibis's Spark backend"
+        )
+
+    def _table(self, name: str) -> Relation:
+        return table_relation(name, self._view)
+
+    def _schemas(self) -> Iterator[Schema]:
+        return iter(self._view.schemas().values())
+
+    def _references(self) -> list[dict[str, Any]]:
+        return [reference for schema in self._schemas() for reference in schema.references]
+
+    def _aggregate(self, function: Callable[[Column], Column], function_query: type[exp.AggFunc]) -> Relation:
+        return self._derive(
+            lambda frame: frame.select(function(_column(_only_name(frame.columns)))),
+            lambda query: _select_from(query, function_query(this=_name(_only_name(self.columns)))),
+        )
+
+    def _derive(
+        self,
+        frame_step: Callable[[DataFrame], DataFrame],
+        query_step: Callable[[exp.Query], exp.Query],
+        tables: tuple[str, ...] | None = None,
+    ) -> Relation:
+        return Relation(
+            self.name,
+            self._view,
+            tables or self._tables,
+            lambda: frame_step(self._build_frame()),
+            lambda: query_step(self._build_query()),
+        )
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -162,16 +363,53 @@ class Relation:
         return f"<penstock.Relation {self.name!r} of dataset {self._view.name!r}>"
 
 
+def table_relation(name: str, view: DatasetView) -> Relation:
+    """Return a table of a dataset; raise `TableNotFound` when it is read if it is unknown."""
+    table = exp.table_(exp.to_identifier(name, quoted=True), exp.to_identifier(view.name, quoted=True))
+    return Relation(name, view, (name,), lambda: view.read(name), lambda: exp.select("*").from_(table))
+
+
 def _column(name: str) -> Column:
     return F.col(quote_name(name))
 
 
-def _only_column(frame: DataFrame) -> Column:
-    if len(frame.columns) != 1:
-        raise UsageError(
-            f"min and max need one column, got {len(frame.columns)}", hint="select one column first"
+def _name(name: str, table: str | None = None) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
+
+
+def _select_from(query: exp.Query, *columns: Any) -> exp.Select:
+    return exp.select(*(columns or (exp.Star(),))).from_(query.subquery())
+
+
+def _aliased(query: exp.Query, alias: str) -> exp.Subquery:
+    return query.subquery(exp.to_identifier(alias, quoted=True))
+
+
+def _spark_text(condition: str | exp.Condition) -> str:
+    return condition if isinstance(condition, str) else condition.sql(dialect=DIALECT)
+
+
+def _path_conditions(path: list[Hop], names: list[str]) -> list[str]:
+    """Return the condition of each join; the last table may have an alias."""
+    return [
+        " AND ".join(
+            f"{quote_name(hop.before, column)} = {quote_name(name, other)}" for column, other in hop.pairs
         )
-    return _column(frame.columns[0])
+        for hop, name in zip(path, names, strict=True)
+    ]
+
+
+def _condition(column: exp.Column, operator: Comparison, value: Any) -> Any:
+    if operator in _OPERATORS:
+        return _OPERATORS[operator](this=column, expression=exp.convert(value))
+    is_in = column.isin(*map(exp.convert, value))
+    return is_in if operator == "in" else exp.not_(is_in)
+
+
+def _only_name(columns: Sequence[str]) -> str:
+    if len(columns) != 1:
+        raise UsageError(f"min and max need one column, got {len(columns)}", hint="select one column first")
+    return columns[0]
 
 
 def _comparison(column: Column, operator: Comparison, value: Any) -> Column:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from penstock.dataset.dataset import Dataset
 from penstock.dataset.query_text import bind_values, is_query, resolve_tables
 from penstock.errors import UsageError
 from penstock.interfaces.sql_client import SqlClientBase
 from penstock.package.sql import quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
     import pyarrow as pa
@@ -26,6 +25,13 @@ if TYPE_CHECKING:
     Row = tuple[Any, ...]
     ColumnDescription = tuple[str, str, None, None, None, None, bool]
     Rows = list[tuple[Any, ...]]
+
+
+class Queryable(Protocol):
+    """A dataset at one snapshot of its loads."""
+
+    def query(self, query: str, *args: Any, **named: Any) -> Relation:
+        """Return the rows of a query."""
 
 
 class Cursor:
@@ -98,8 +104,10 @@ class SqlClient(SqlClientBase["SparkSession"]):
     Every query sees the loads that are complete when it runs, and the changes of earlier statements.
     """
 
-    def __init__(self, source: DatasetSource, *, dataset_name: str) -> None:
-        self._source, self.dataset_name = source, dataset_name
+    def __init__(
+        self, source: DatasetSource, *, dataset_name: str, open_dataset: Callable[[], Queryable]
+    ) -> None:
+        self._source, self.dataset_name, self._open_dataset = source, dataset_name, open_dataset
         _ = source.tables  # raises here, and not at the first query, if the destination cannot be read
 
     @property
@@ -143,9 +151,6 @@ class SqlClient(SqlClientBase["SparkSession"]):
     def close(self) -> None:
         """Close the sessions that were opened to inspect or change the tables."""
         self._source.pool.close()
-
-    def _open_dataset(self) -> Dataset:
-        return Dataset(self._source, name=self.dataset_name)
 
     def _run_dml(self, sql: str, args: Sequence[Any], named: dict[str, Any]) -> None:
         statement = bind_values(sql, args, named)

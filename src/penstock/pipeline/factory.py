@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.dataset.dataset import Dataset
+    from penstock.dataset.dataset import Dataset, DatasetSchema
     from penstock.extract.plan import OnError
     from penstock.interfaces import TDestinationReference
     from penstock.interfaces.capabilities import TLoaderFileFormat
@@ -252,11 +252,14 @@ def run(  # noqa: PLR0913 - the arguments are those of the method
 def dataset(
     destination: TDestinationReference,
     dataset_name: str,
+    schema: DatasetSchema = None,
     *,
     spark: SparkSession | None = None,
     consistent: bool = True,
 ) -> Dataset:
     """Return a dataset for reading, without a pipeline; only complete loads, unless `consistent=False`.
+
+    `schema`, a schema or the name of a stored one, or several of them, limits it to their tables.
 
     >>> from penstock.destinations import delta
     >>> lake = dataset(delta(bucket_url="/nowhere"), "demo")  # doctest: +SKIP
@@ -269,7 +272,7 @@ def dataset(
         workdir=WorkDir(pipelines_folder() / dataset_name),
     )
     target = late_imports.target.open_target(Destination.from_reference(destination), context, spark=spark)
-    return late_imports.workspace.open_dataset(target, spark=spark, consistent=consistent)
+    return late_imports.workspace.open_dataset(target, spark=spark, consistent=consistent, schema=schema)
 
 
 def _default_name() -> str:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.dataset.dataset import Dataset
+    from penstock.dataset.dataset import Dataset, DatasetSchema
     from penstock.extract.plan import OnError
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
@@ -582,13 +582,15 @@ class Pipeline:
 
     # --- the tables at the destination
 
-    def dataset(self, *, consistent: bool = True) -> Dataset:
+    def dataset(self, schema: DatasetSchema = None, *, consistent: bool = True) -> Dataset:
         """Return the dataset for reading: `pipeline.dataset()["items"].df()`.
 
         A dataset shows complete loads only, all tables as of one moment. `consistent=False` shows the current
-        tables, with rows of loads that are not complete.
+        tables, with rows of loads that are not complete. `schema`, or several, limits it to their tables.
         """
-        return late_imports.workspace.open_dataset(self._target(), spark=self._spark, consistent=consistent)
+        return late_imports.workspace.open_dataset(
+            self._target(), spark=self._spark, consistent=consistent, schema=schema
+        )
 
     def sql_client(self, schema_name: str | None = None) -> SqlClientBase[Any]:
         """Return a client for Spark SQL on the tables, by their bare names; use it in a `with` block.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from penstock.config import BaseConfiguration, logger, read_settings, resolve_configuration
 from penstock.dataset.dataset import Dataset
-from penstock.dataset.sqlclient import SqlClient
 from penstock.dataset.view import DatasetSource
 from penstock.errors import StorageFull
 from penstock.interfaces import WithLedger
@@ -49,6 +48,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from penstock.dataset.dataset import DatasetSchema
+    from penstock.dataset.sqlclient import SqlClient
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow, JobClientBase, Ledger
     from penstock.interfaces.frame_engine import RowSender
@@ -372,16 +373,18 @@ def open_destination_client(
         return client
 
 
-def open_dataset(target: Target, *, spark: SparkSession | None, consistent: bool) -> Dataset:
+def open_dataset(
+    target: Target, *, spark: SparkSession | None, consistent: bool, schema: DatasetSchema = None
+) -> Dataset:
     """Return a reader of the tables at a destination."""
     name = target.pipeline.dataset_name
-    return Dataset(_dataset_source(target, spark), name=name, consistent=consistent)
+    return Dataset(_dataset_source(target, spark), name=name, consistent=consistent, schema=schema)
 
 
 def open_sql_client(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> SqlClient:
     """Return an SQL client for the tables at a destination."""
     source = _dataset_source(target, spark, schema_name)
-    return SqlClient(source, dataset_name=target.pipeline.dataset_name)
+    return Dataset(source, name=target.pipeline.dataset_name).sql_client
 
 
 def open_reading_session(needs: tuple[str, ...], conf: Mapping[str, str]) -> SparkSession:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import UnboundColumnException
+from penstock.schema.column import Column
+from penstock.schema.frozen_map import FrozenMap
 from penstock.schema.spark_sql import quote_name
 from penstock.schema.types import DEFAULT_DECIMAL_SCALE, MAX_DECIMAL_PRECISION, MIN_ADJUSTED_SCALE
 
 if TYPE_CHECKING:
-    from penstock.schema.column import Column
     from penstock.schema.types import DataType
 
 _SIMPLE_TYPES: Final[dict[DataType, str]] = {
@@ -26,6 +29,34 @@ NESTED_TYPE_HINT: Final = "x-nested-type"
 """The hint on a `json` column that is a struct, an array or a map: its type in Spark's JSON form."""
 _JSON_TYPE_NAMES: Final = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"}
 _INTEGER_TYPES: Final = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
+
+
+_COLUMN_TYPES: Final[dict[str, DataType]] = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "bigint"),
+    **dict.fromkeys(("float", "double"), "double"),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamp"),
+    **dict.fromkeys(("struct", "array", "map", "variant"), "json"),
+    "boolean": "bool",
+    "binary": "binary",
+    "date": "date",
+    "decimal": "decimal",
+}
+
+
+def column_from_spark(name: str, sql_type: str, *, nullable: bool, stored: Column | None = None) -> Column:
+    """Return the column of a query by its Spark SQL type; the type of a stored column takes precedence.
+
+    >>> column_from_spark("price", "decimal(10,2)", nullable=True).to_dict()
+    {'name': 'price', 'data_type': 'decimal', 'nullable': True, 'precision': 10, 'scale': 2}
+    """
+    if stored is not None and stored.is_complete:
+        return replace(stored, name=name, hints=FrozenMap())
+    type_name, *digits = re.findall(r"[a-z_]+|\d+", sql_type)[:3]
+    data_type = _COLUMN_TYPES.get(type_name, "text")
+    column = Column(name=name, data_type=data_type, nullable=nullable)
+    if data_type == "decimal":
+        return replace(column, precision=int(digits[0]), scale=int(digits[1]))
+    return replace(column, timezone=False) if type_name == "timestamp_ntz" else column
 
 
 def _required_type(column: Column) -> DataType:

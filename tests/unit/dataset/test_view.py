@@ -9,13 +9,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+import sqlglot
 
-from penstock.dataset.dataset import Dataset
+from penstock.dataset.dataset import Dataset, RowCounts
 from penstock.dataset.view import DatasetSource
 from penstock.errors import TableNotFound, UsageError
 from penstock.interfaces import CommitRecord, StorageSchemaInfo, TableCommit, WithTableVersions
 from penstock.package.file_ledger import FileLedger
 from penstock.package.storage import FileStorage
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +88,11 @@ class Shop:
 
     def store_schema(self, *tables: str) -> None:
         seen = {"x-normalizer": {"seen-data": True}}
-        document = {"name": "shop", "tables": {name: {"name": name, **seen} for name in tables}}
+        document = {
+            "name": "shop",
+            "engine_version": 11,
+            "tables": {name: {"name": name, **seen} for name in tables},
+        }
         self.ledger.store_schema(
             StorageSchemaInfo(
                 version=1,
@@ -98,12 +104,12 @@ class Shop:
             )
         )
 
-    def dataset(self, *, consistent: bool = True) -> Dataset:
+    def dataset(self, *, consistent: bool = True, schema: Any = None) -> Dataset:
         sessions: Any = Sessions()
         source = DatasetSource(
             client=cast("Any", self.tables), ledger=self.ledger, user=sessions, pool=sessions
         )
-        return Dataset(source, name="demo", consistent=consistent)
+        return Dataset(source, name="demo", consistent=consistent, schema=schema)
 
 
 @pytest.fixture
@@ -221,6 +227,107 @@ def test_only_tables_are_attributes(shop: Shop) -> None:
     assert read == ("items", 0)
     assert not hasattr(dataset, "nothing")
     assert not hasattr(dataset, "__array__")
+
+
+def test_a_dataset_is_limited_to_the_tables_of_its_schemas(shop: Shop) -> None:
+    shop.store_schema("items", "tags")
+    shop.load("1", "items", "tags")
+    items = Schema("items")
+    items.update_table({"name": "items", "columns": {"id": {"data_type": "bigint"}}})
+
+    assert [schema.name for schema in shop.dataset().schemas] == ["shop"]
+    assert shop.dataset(schema="shop").tables[:2] == ["items", "tags"]
+    assert [table for table in shop.dataset(schema=items).tables if table in {"items", "tags"}] == ["items"]
+    assert shop.dataset(schema=[items, "shop"]).tables[:2] == ["items", "tags"]
+    unknown = shop.dataset(schema="unknown")
+    assert unknown.schema is not None
+    assert (unknown.schema.name, unknown.schema.data_table_names()) == ("unknown", [])
+    assert not {"items", "tags"} & set(unknown.tables)
+    with pytest.raises(TableNotFound):
+        unknown.table("items")
+
+
+def test_an_unknown_table_is_a_key_error(shop: Shop) -> None:
+    with pytest.raises(KeyError):
+        shop.dataset()["nothing"]
+
+
+TABLE = "SELECT * FROM `demo`.`items`"
+
+
+@pytest.mark.parametrize(
+    ("derive", "text"),
+    [
+        (lambda items: items, TABLE),
+        (lambda items: items.select("id", "a b"), f"SELECT `id`, `a b` FROM ({TABLE})"),
+        (lambda items: items[["id"]].limit(3), f"SELECT * FROM (SELECT `id` FROM ({TABLE})) LIMIT 3"),
+        (lambda items: items.order_by("id", "desc"), f"SELECT * FROM ({TABLE}) ORDER BY `id` DESC"),
+        (
+            lambda items: items.where("id > 1 AND x = 'y'"),
+            f"SELECT * FROM ({TABLE}) WHERE id > 1 AND x = 'y'",
+        ),
+        (lambda items: items.where("id", "gte", 1), f"SELECT * FROM ({TABLE}) WHERE `id` >= 1"),
+        (lambda items: items.filter("id", "in", [1, 2]), f"SELECT * FROM ({TABLE}) WHERE `id` IN (1, 2)"),
+        (
+            lambda items: items.where("x", "not_in", ["it's"]),
+            f"SELECT * FROM ({TABLE}) WHERE NOT `x` IN ('it\\'s')",
+        ),
+    ],
+)
+def test_a_relation_has_an_equivalent_query_in_sql(shop: Shop, derive: Any, text: str) -> None:
+    shop.load("1", "items")
+
+    assert derive(shop.dataset()["items"]).to_sql() == text
+
+
+def test_queries_have_their_values_and_translated_texts_in_sql(shop: Shop) -> None:
+    shop.load("1", "items")
+    dataset = shop.dataset()
+
+    assert dataset("SELECT id FROM items WHERE x = %s", 7).to_sql() == "SELECT id FROM items WHERE x = 7"
+    translated = dataset.query('SELECT "a b" FROM items', query_dialect="duckdb")
+    assert translated.to_sql() == "SELECT `a b` FROM items"
+    parsed = sqlglot.parse_one('SELECT "a b" FROM items', read="duckdb")
+    assert dataset(cast("Any", parsed)).to_sql() == "SELECT `a b` FROM items"
+    assert dataset["items"].limit(1).to_sql(pretty=True).count("\n") > 1
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda dataset: dataset.ibis(), "not an Ibis backend"),
+        (lambda dataset: dataset["items"].to_ibis(), "not an Ibis table"),
+        (lambda dataset: dataset["items"].incremental(object()), "no state for a cursor"),
+        (lambda dataset: dataset["items"].join("items"), "joined with itself"),
+        (lambda dataset: dataset["items"].join("tags"), "no reference leads from items to tags"),
+        (lambda dataset: dataset("SELECT FROM WHERE").to_sql(), "cannot be parsed"),
+        (lambda dataset: dataset.query("SELECT", query_dialect="nonsense"), "cannot be translated"),
+    ],
+)
+def test_what_a_dataset_cannot_do_is_refused(shop: Shop, call: Any, message: str) -> None:
+    shop.load("1", "items", "tags")
+
+    with pytest.raises(UsageError, match=message):
+        call(shop.dataset())
+
+
+def test_row_counts_are_a_dict_and_a_relation(shop: Shop) -> None:
+    counts = RowCounts({"items": 2, "tags": 3}, shop.dataset()._view)
+
+    assert counts == {"items": 2, "tags": 3}
+    assert counts.to_sql() == (
+        "SELECT * FROM VALUES ('items', 2), ('tags', 3) AS counts(table_name, row_count)"
+    )
+    assert not hasattr(counts, "__array__")
+
+
+def test_a_dataset_offers_its_clients(shop: Shop) -> None:
+    shop.load("1", "items")
+    dataset = shop.dataset()
+
+    assert dataset.destination_client is cast("Any", shop.tables)
+    assert dataset.sql_client.dataset_name == "demo"
+    assert dataset.destination_dialect == "spark"
 
 
 def test_a_dataset_is_read_only(shop: Shop) -> None:
