@@ -110,7 +110,7 @@ class Dataset:
     def schemas(self) -> tuple[Schema, ...]:
         """The schemas of the last complete loads, or those that the dataset was opened with.
 
-        The name of a schema that was never loaded stands for an empty one.
+        A name that was never loaded is the name of an empty schema.
         """
         stored = self._view.schemas()
         if self._selected is None:
