@@ -14,6 +14,7 @@ from penstock import destinations, sources
 from penstock.compat.import_hook import as_dlt
 from penstock.config import TCredentials, TSecretStrValue, TSecretValue
 from penstock.config.accessor import config, secrets
+from penstock.destinations import destination
 from penstock.errors import PenstockError
 from penstock.interfaces.hooks import RunHooks
 from penstock.pipeline import progress, retry
@@ -55,6 +56,7 @@ __all__ = [
     "current",
     "dataset",
     "defer",
+    "destination",
     "destinations",
     "mark",
     "pipeline",

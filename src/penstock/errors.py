@@ -15,6 +15,7 @@ PenstockError
 │   ├── CurrentLoadPackageStateNotAvailable
 │   ├── DataItemRequiredForDynamicTableHints
 │   ├── DatabaseQueryFailed
+│   ├── DltAlreadyImported
 │   ├── InconsistentTableTemplate
 │   ├── InvalidDatasetName
 │   ├── InvalidDestinationReference
@@ -92,6 +93,7 @@ PenstockError
 │   ├── CommitLost
 │   ├── DatabaseNotReachable
 │   ├── DestinationTransientException
+│   │   ├── BatchFailed
 │   │   ├── FollowupJobCreationFailedException
 │   │   ├── LoadClientJobRetry
 │   │   ├── LoadClientTransientException
@@ -1581,6 +1583,22 @@ class DestinationTransientException(RetryableError, DestinationException):
     """A destination error that a retry may solve."""
 
     code = "destination-transient"
+
+
+class BatchFailed(DestinationTransientException):
+    """The function of a destination raised an error for a batch of rows."""
+
+    code = "batch-failed"
+
+    def __init__(self, *, table: str, batch_number: int, reason: str, sent: int) -> None:
+        super().__init__(
+            f"batch {batch_number} of table {table} was not sent: {reason}",
+            hint="run again: batches that were sent are not repeated",
+            table=table,
+            batch_number=batch_number,
+            reason=reason,
+        )
+        self.sent = sent
 
 
 class FollowupJobCreationFailedException(DestinationTransientException):

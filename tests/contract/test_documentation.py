@@ -20,7 +20,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "destinations.md"
 
 def files() -> dict[str, str]:
     text = PAGE.read_text(encoding="utf-8")
-    return dict(re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```', text, re.MULTILINE | re.DOTALL))
+    blocks = re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+    return {name: block for name, block in blocks if name.startswith(("penstock_folders/", "pyproject"))}
 
 
 def test_the_page_shows_four_files_and_an_entry_point() -> None:

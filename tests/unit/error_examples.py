@@ -216,6 +216,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "resource": "orders",
     },
     "DestinationTransientException": {"message": "the warehouse did not respond", "hint": "run again"},
+    "BatchFailed": {
+        "table": "orders",
+        "batch_number": 12,
+        "reason": "ConnectionError: refused",
+        "sent": 11,
+    },
     "FollowupJobCreationFailedException": {
         "job_id": "orders.5c1c2f0d11.reference",
         "cause": "OSError: no space left",

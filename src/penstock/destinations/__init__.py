@@ -1,4 +1,4 @@
-"""The destinations of penstock: Delta, Iceberg, and plain files.
+"""The destinations of penstock: Delta, Iceberg, plain files, and functions.
 
 Input:   sealed jobs of a package.
 Output:  committed tables, and a ledger of complete loads.
@@ -10,5 +10,6 @@ import penstock.destinations.delta
 import penstock.destinations.filesystem
 import penstock.destinations.iceberg  # noqa: F401 - see above
 from penstock.destinations.factories import delta, filesystem, iceberg
+from penstock.destinations.functions.decorator import destination
 
-__all__ = ["delta", "filesystem", "iceberg"]
+__all__ = ["delta", "destination", "filesystem", "iceberg"]

@@ -58,6 +58,8 @@ class LoadEngine:
         self._file_formats = file_formats
         self._capabilities = target.destination.capabilities()
         self._paused: dict[str, float] = {}
+        self._progressed_retries: dict[str, int] = {}
+        """The number of retries of a job before its last progress."""
         self._stop = threading.Event()
         self._halt_error: PenstockError | None = None
         self._running: dict[Future[JobOutcome], str] = {}
@@ -166,8 +168,12 @@ class LoadEngine:
     def _retry(self, job: str, outcome: JobOutcome) -> None:
         retry_count = self._job_board.retry(job, outcome.message)
         self._progress.record_reason(job, outcome.message)
-        self._paused[job] = time.monotonic() + retry_delay(retry_count, first=self._load_settings.retry_pause)
-        if is_last_try(retry_count, max_retries=self._load_settings.raise_on_max_retries):
+        if outcome.has_progressed:
+            # Only attempts in vain count, because a long job may meet any number of transient errors.
+            self._progressed_retries[job] = retry_count - 1
+        tries = retry_count - self._progressed_retries.get(job, 0)
+        self._paused[job] = time.monotonic() + retry_delay(tries, first=self._load_settings.retry_pause)
+        if is_last_try(tries, max_retries=self._load_settings.raise_on_max_retries):
             error = LoadClientJobRetry(
                 load_id=self._job_board.load_id,
                 job_id=job,

@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 
 from penstock.config import redact
 from penstock.errors import (
+    BatchFailed,
     CommitRolledBack,
     DataError,
     FollowupJobCreationFailedException,
@@ -60,6 +61,8 @@ class JobOutcome:
     followups: Sequence[str] = ()
     """Paths of the files of its follow-up jobs."""
     error: Exception | None = None
+    has_progressed: bool = False
+    """Whether an attempt that ended in `retry` did a part of its work for good."""
     halt: PenstockError | None = None
     """Set if the run must stop: the job is done, but its follow-up jobs are unknown."""
 
@@ -75,7 +78,10 @@ def run_job(task: JobTask, target: LoadTarget, *, stop: threading.Event, poll_pa
         # A completed job is completed even if its client cannot be closed.
         if not outcomes or outcomes[0].state != "completed":
             state: TLoadJobState = "failed" if is_terminal(error) else "retry"
-            return JobOutcome(state=state, message=describe_error(error), error=error)
+            progressed = isinstance(error, BatchFailed) and error.sent > 0
+            return JobOutcome(
+                state=state, message=describe_error(error), error=error, has_progressed=progressed
+            )
     return outcomes[0] if outcomes else JobOutcome(state="retry", message="the client suppressed an error")
 
 

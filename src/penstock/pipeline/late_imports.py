@@ -1,7 +1,7 @@
 """The modules that are imported when they are first used: `late_imports.execution`.
 
 `import penstock` must not import pyspark, pyarrow or sqlglot: every script does it, also on machines that
-only declare sources. No other module imports late.
+only declare sources. No other module imports late, except the reference of function destinations.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Probes of a cluster's features for `penstock doctor`."""
+"""Probes of a cluster's features, for `penstock doctor` and for work on executors."""
 
 from __future__ import annotations
 
 import platform
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import fsspec
 import pyarrow as pa
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from penstock.spark.session_pool import SessionPool
 
 _FROM_DRIVER, _FROM_EXECUTORS = "from_driver", "from_executors"
+_SLOT_PROBE_ROWS: Final = 4096
 
 
 def probe_sessions(user: UserSession, pool: SessionPool) -> Iterator[tuple[str, str]]:
@@ -33,6 +34,12 @@ def probe_sessions(user: UserSession, pool: SessionPool) -> Iterator[tuple[str, 
     yield "Isolation", f"penstock works in {way}"
     for note in pool.notes:
         yield "Isolation", f"!{note}"
+
+
+def count_task_slots(spark: SparkSession) -> int:
+    """Return the number of concurrent tasks: Spark divides a range into as many partitions."""
+    partitions = spark.range(_SLOT_PROBE_ROWS).select(F.spark_partition_id().alias("partition"))
+    return int(partitions.agg(F.max("partition")).collect()[0][0]) + 1
 
 
 def probe_executors(spark: SparkSession) -> str:

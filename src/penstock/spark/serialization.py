@@ -26,12 +26,26 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["loads", "serialize_by_value", "serialized_runner", "without_defaults"]
+__all__ = [
+    "RemoteTraceback",
+    "loads",
+    "serialize_by_value",
+    "serialized_mapper",
+    "serialized_runner",
+    "without_defaults",
+]
 
 _PACKAGE_FOLDERS: Final = frozenset(("site-packages", "dist-packages"))
 _NEVER_BY_VALUE: Final = frozenset(("penstock", "pyspark", "py4j"))
 _registry: Any = cloudpickle.cloudpickle
 _registry_lock = threading.Lock()
+
+
+class RemoteTraceback(Exception):
+    """The traceback of an executor, as the cause of the error on the driver."""
+
+    def __str__(self) -> str:
+        return f"\n\n{self.args[0]}"
 
 
 def serialize_by_value(obj: Any, *modules: ModuleType) -> bytes:
@@ -56,6 +70,17 @@ def serialized_runner(task: bytes) -> Callable[[Iterable[pa.RecordBatch]], Itera
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from job.run(number)
+
+    return run
+
+
+def serialized_mapper(task: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return a function for `mapInArrow` that passes the rows of a partition to a task; see above."""
+    small = zlib.compress(task)
+
+    # Sent by value: it must not refer to penstock.
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from loads(zlib.decompress(small)).run(batches)
 
     return run
 

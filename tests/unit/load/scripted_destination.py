@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from penstock.errors import (
+    BatchFailed,
     CommitRolledBack,
     DestinationAhead,
     DestinationTerminalException,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 RAISED: dict[str, Callable[[str], Exception]] = {
     "transient": LoadClientTransientException,
+    "progress": lambda text: BatchFailed(table=text, batch_number=3, reason="busy", sent=3),
     "terminal": LoadClientTerminalException,
     "unknown": RuntimeError,
     "assertion": AssertionError,

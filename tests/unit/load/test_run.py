@@ -398,6 +398,15 @@ def test_a_transient_error_is_retried(tmp_path: Path, says: str) -> None:
     assert says in message
 
 
+def test_only_tries_in_vain_count_toward_the_limit(tmp_path: Path) -> None:
+    scenario = sealed_scenario(tmp_path, script={"items": ["progress", "transient"] * 4 + ["progress"] * 9})
+
+    scenario.load()
+
+    assert scenario.jobs()["items.x.reference"] == "completed_jobs/items.x.17.reference"
+    assert sorted(scenario.world.landed) == sorted(TABLES)
+
+
 def test_after_five_tries_the_run_stops_and_the_next_has_five_more(tmp_path: Path) -> None:
     scenario = sealed_scenario(tmp_path, script={"items": ["transient"] * 9})
 

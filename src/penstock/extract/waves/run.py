@@ -31,7 +31,8 @@ from penstock.extract.waves.serialize import serialize_resource
 from penstock.spark.observation import observe_frame
 from penstock.spark.paths import spark_path
 from penstock.spark.presets import SAFE_COMMIT_CONF
-from penstock.spark.serialization import serialized_runner
+from penstock.spark.probe import count_task_slots
+from penstock.spark.serialization import RemoteTraceback, serialized_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
 _PART, _ROW, _SIZE = "part", "row", "size"
 _STATIC_PARTS: Final = (ROWS_PART, QUARANTINE_PART, UNSTARTED_PART, FAILED_PART)
-_SLOT_PROBE_ROWS: Final = 4096
 _SLOT_PROBE_INTERVAL: Final = 8
 _WRITE_OPTIONS: Final = {
     "compression": "zstd",
@@ -57,13 +57,6 @@ _WRITE_OPTIONS: Final = {
     "parquet.block.size": str(32 << 20),
 }
 _log = logger("penstock.extract")
-
-
-class RemoteTraceback(Exception):
-    """The traceback of an executor, as the cause of the error on the driver."""
-
-    def __str__(self) -> str:
-        return f"\n\n{self.args[0]}"
 
 
 def run_waves(
@@ -90,7 +83,7 @@ def run_waves(
     for number in count():
         # Executors start late, and their number changes on some clusters; the count is a Spark job.
         if workload.slots is None and (number <= 1 or number % _SLOT_PROBE_INTERVAL == 0):
-            slots = _count_slots(spark)
+            slots = count_task_slots(spark)
         plan = plan_wave(slots, rate, seconds=workload.wave_seconds, previous=previous)
         between_waves(checkpoints.waves)
         items = backlog.take(plan.items)
@@ -214,12 +207,6 @@ def raise_remote_error(resource: str, report: str) -> None:
     raise ResourceFailed.for_response(
         resource=resource, item=item, cause=cause, traceback=str(remote), response=answer
     ) from remote
-
-
-def _count_slots(spark: SparkSession) -> int:
-    """Return the number of concurrent tasks: Spark divides a range into as many partitions."""
-    numbered = spark.range(_SLOT_PROBE_ROWS).select(F.spark_partition_id().alias(_PART))
-    return int(numbered.agg(F.max(_PART)).collect()[0][0]) + 1
 
 
 class Backlog:

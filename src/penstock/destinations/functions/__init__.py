@@ -1,0 +1,1 @@
+"""Functions as destinations: batches of rows are passed to a function of the user."""
