@@ -13,7 +13,7 @@ from penstock.config import (
     redact,
     resolve_configuration,
 )
-from penstock.errors import UsageError
+from penstock.errors import UnknownDestination, UsageError
 from penstock.interfaces import Destination, destination_names
 from penstock.interfaces.destination import SECTION
 from penstock.spark.paths import local_path
@@ -71,16 +71,20 @@ class LastTarget:
             return LastTarget(), error
 
     def destination(self, pipeline_name: str) -> Destination | None:
-        """Return the destination of the last run; None if none is saved.
+        """Return the destination of the last run; None if none is saved, or if it has no registered type.
 
-        Its bucket is that of the last run, unless the settings have an absolute one: a relative path means
-        another folder wherever a command is started.
+        A function is such a destination: its module is not imported only to find it. The bucket is that of
+        the last run, unless the settings have an absolute one: a relative path means another folder wherever
+        a command is started.
         """
         if self.destination_name is None:
             return None
-        destination = Destination.from_reference(
-            self.destination_type or self.destination_name, destination_name=self.destination_name
-        )
+        try:
+            destination = Destination.from_reference(
+                self.destination_type or self.destination_name, destination_name=self.destination_name
+            )
+        except UnknownDestination:
+            return None
         if self.bucket_url is None:
             return destination
         bucket = resolve_configuration(

@@ -95,6 +95,20 @@ def test_a_name_of_the_users_own_is_attached_with_its_type(tmp_path: Path) -> No
     assert attached.destination.destination_type == "penstock.destinations.delta"
 
 
+def test_a_function_is_not_imported_to_attach_to_its_pipeline(tmp_path: Path) -> None:
+    @penstock.destination
+    def sink(items: Any, table: Any) -> None: ...
+
+    penstock.pipeline("shop", tmp_path, destination=sink).extract([{"n": 1}], table_name="items")
+    WorkDir(tmp_path / "shop").save(state=stored_state(), schema={"name": "shop"})
+
+    with pytest.raises(CannotRestorePipelineException, match="pass destination"):
+        penstock.attach("shop", tmp_path)
+
+    attached = penstock.attach("shop", tmp_path, destination=sink)
+    assert name_of(attached.destination) == "sink"
+
+
 def test_a_destination_is_not_guessed_from_a_class_name_of_dlt(tmp_path: Path) -> None:
     WorkDir(tmp_path / "shop").save(
         state=stored_state(destination_type="dlt.destinations.filesystem"), schema={"name": "shop"}
