@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from penstock.package import LoadPackageInfo
+    from penstock.pipeline.drop_resources import ResourceDrop
     from penstock.pipeline.pipeline import Pipeline
     from penstock.schema import Schema
 
@@ -213,6 +214,7 @@ def sync(
         print_text(f"The state has version {version} and the schemas {', '.join(schemas)}.")
 
 
+@pipeline_commands.command("drop-pending-packages", help="The same as drop-pending.")
 @pipeline_commands.command("drop-pending")
 @with_pipeline
 def drop_pending(
@@ -242,6 +244,112 @@ def drop_pending(
         print_text("No packages are pending.")
 
 
+@pipeline_commands.command()
+@with_pipeline
+def drop(
+    ref: PipelineRef,
+    resources: Annotated[
+        list[str] | None, typer.Argument(help="Names of resources, or patterns such as re:^repo_.")
+    ] = None,
+    *,
+    drop_all: Annotated[bool, typer.Option("--drop-all", help="Drop all resources of the schema.")] = False,
+    state_paths: Annotated[
+        list[str] | None, typer.Option("--state-paths", help="A key of the state of the source; repeatable.")
+    ] = None,
+    schema_name: Annotated[
+        str | None, typer.Option("--schema", help="By default the default schema.")
+    ] = None,
+    state_only: Annotated[bool, typer.Option("--state-only", help="Keep the tables.")] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Drop the tables and the state of resources, which the next run starts from scratch; ask first."""
+    pipeline, names = ref.open(), resources or ()
+    options: dict[str, Any] = {
+        "schema_name": schema_name,
+        "drop_all": drop_all,
+        "state_paths": state_paths or (),
+        "state_only": state_only,
+    }
+    plan = pipeline.drop_resources(*names, **options, dry_run=True)
+    for pattern in plan.unmatched:
+        print_text(f"note: nothing belongs to {pattern!r}", err=True)
+    if not plan.is_empty:
+        if pipeline.has_pending_data:
+            raise UsageError(
+                f"packages of {pipeline.pipeline_name!r} are pending: {', '.join(_pending_ids(pipeline))}",
+                hint="run the pipeline, or drop them with abort-packages, then drop the resources",
+            )
+        confirm(_resource_drop_effects(plan), yes=yes)
+        pipeline.drop_resources(*names, **options)
+    if as_json:
+        print_json({"pipeline_name": pipeline.pipeline_name, **plan.asdict()})
+    else:
+        print_text("Nothing is to be dropped." if plan.is_empty else "Dropped.")
+
+
+@pipeline_commands.command("abort-packages")
+@with_pipeline
+def abort_packages(
+    ref: PipelineRef,
+    load_id: Annotated[
+        str | None, typer.Argument(help="Abort this package and newer ones; all by default.")
+    ] = None,
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Abort the pending packages and roll back a load that has started; ask first."""
+    pipeline = ref.open()
+    plan = pipeline.abort_packages(load_id, dry_run=True)
+    if plan is not None:
+        affected = [pending for pending in _pending_ids(pipeline) if pending >= (load_id or "")]
+        infos = map(pipeline.get_load_package_info, affected)
+        confirm([*(_drop_effect(info, keep_partial=False) for info in infos), _AFTER_DROP_TEXT], yes=yes)
+        plan = pipeline.abort_packages(load_id)
+    if as_json:
+        print_json({"pipeline_name": pipeline.pipeline_name, "aborted": plan})
+    else:
+        print_text("No packages are pending." if plan is None else f"Aborted {len(affected)}.")
+
+
+@pipeline_commands.command("load-package")
+@with_pipeline
+def load_package(
+    ref: PipelineRef,
+    load_id: Annotated[str | None, typer.Argument(help="By default the newest package.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show one package with its jobs, by default the newest."""
+    pipeline = ref.open()
+    ids = [] if load_id else _all_ids(pipeline)
+    if not load_id and not ids:
+        print_text("There are no packages.", err=True)
+        return
+    print_package(pipeline.get_load_package_info(load_id or ids[-1]), as_json=as_json)
+
+
+@pipeline_commands.command("fail-job")
+@with_pipeline
+def fail_job(
+    ref: PipelineRef,
+    load_id: Annotated[str, typer.Argument(help="The id of the package.")],
+    job: Annotated[str, typer.Argument(help="The file name of the job.")],
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fail a job that waits for another try: the next load leaves out its chain of tables; ask first."""
+    pipeline = ref.open()
+    confirm([f"Job {job} fails. The next load leaves out its table, with nested and parent tables."], yes=yes)
+    path = pipeline.fail_pending_job(load_id, job)
+    if as_json:
+        print_json({"pipeline_name": pipeline.pipeline_name, "load_id": load_id, "path": path})
+    else:
+        print_text(f"Moved to {path}.")
+
+
 def confirm(effects: Sequence[str], *, yes: bool) -> None:
     """Print the effects and exit unless the user confirms; without a terminal, only `yes` confirms."""
     for line in effects:
@@ -257,12 +365,11 @@ def confirm(effects: Sequence[str], *, yes: bool) -> None:
 
 
 def _package_infos(pipeline: Pipeline) -> Iterator[LoadPackageInfo]:
-    ids = {
-        *pipeline.list_extracted_load_packages(),
-        *pipeline.list_normalized_load_packages(),
-        *pipeline.list_completed_load_packages(),
-    }
-    return map(pipeline.get_load_package_info, sorted(ids))
+    return map(pipeline.get_load_package_info, _all_ids(pipeline))
+
+
+def _all_ids(pipeline: Pipeline) -> list[str]:
+    return sorted({*_pending_ids(pipeline), *pipeline.list_completed_load_packages()})
 
 
 def _pending_ids(pipeline: Pipeline) -> list[str]:
@@ -290,6 +397,17 @@ def _sync_effect(pipeline: Pipeline, *, forget: bool) -> str | None:
             "deletes the state and the schemas on this machine",
         )
     return f"deleted, because {dataset} does not exist"
+
+
+def _resource_drop_effects(plan: ResourceDrop) -> list[str]:
+    """Return a line for each kind of thing that is dropped."""
+    effects = {
+        "Tables that are dropped": plan.tables,
+        "Resources whose state is deleted": plan.resource_states,
+        "State keys that are deleted": plan.state_paths,
+    }
+    lines = [f"{effect}: {', '.join(names)}" for effect, names in effects.items() if names]
+    return [f"Schema {plan.schema_name}, resources: {', '.join(plan.resources) or 'none'}", *lines]
 
 
 def _drop_effect(info: LoadPackageInfo, *, keep_partial: bool) -> str:

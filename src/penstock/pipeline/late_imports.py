@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from penstock.pipeline import (
         abort,
         drop,
+        drop_resources,
         execution,
         job_changes,
         live_view,
@@ -35,6 +36,7 @@ __all__ = [
     "abort",
     "cursor",
     "drop",
+    "drop_resources",
     "execution",
     "extract_run",
     "frame_writer",

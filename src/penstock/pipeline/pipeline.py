@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from penstock.normalize.report import NormalizeInfo
     from penstock.package import LoadJobInfo, LoadPackageInfo, TJobState, TLoadPackageState
     from penstock.pipeline.abort import TAbortPlan
+    from penstock.pipeline.drop_resources import ResourceDrop
     from penstock.pipeline.execution import Execution
     from penstock.pipeline.package_listing import PackageListing
     from penstock.pipeline.recorder import Recorder
@@ -509,6 +510,38 @@ class Pipeline:
 
     def _lease_arguments(self) -> dict[str, Any]:
         return {"pipeline_name": self.pipeline_name, "lease_times": self._unbound_packages().lease_times}
+
+    def drop_resources(
+        self,
+        *resources: str,
+        schema_name: str | None = None,
+        drop_all: bool = False,
+        state_paths: Sequence[str] = (),
+        state_only: bool = False,
+        dry_run: bool = False,
+    ) -> ResourceDrop:
+        """Drop the tables and the state of resources, by one load; the next run extracts them from scratch.
+
+        A resource is a name, or a pattern such as `re:^repo_`; `drop_all` is all of a schema. `state_paths`
+        are keys of the state of the source, such as `cursor` or `pages.last`. With `state_only` tables stay.
+        Returns what was dropped, or with `dry_run` what would be. Refused while packages are pending.
+        """
+        with self._run_context():
+            target, state = self._target(), self.state
+            plan = late_imports.drop_resources.plan_drop(
+                self.default_schema if schema_name is None else self.schemas[schema_name],
+                state,
+                resources=resources,
+                drop_all=drop_all,
+                state_paths=state_paths,
+                state_only=state_only,
+            )
+            if dry_run or plan.is_empty:
+                return plan
+            packages = late_imports.workspace.Workspace(target, spark=self._spark).packages
+            late_imports.drop_resources.save_as_package(plan, state, packages, **self._lease_arguments())
+        self.run()
+        return plan
 
     # --- state and schemas
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import CurrentLoadPackageStateNotAvailable, NotDuringRun
@@ -10,6 +11,7 @@ from penstock.sources.state import resource_state, source_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import tzinfo
 
     from penstock.schema import Schema
     from penstock.sources.resource import Resource
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "destination_state",
+    "get_resource",
+    "get_resource_metrics",
     "load_package_state",
     "pipeline",
     "resource",
@@ -28,6 +32,7 @@ __all__ = [
     "source_state",
     "spark",
     "state",
+    "timezone",
 ]
 
 state = source_state
@@ -65,6 +70,19 @@ def resource_metrics() -> dict[str, Any]:
     """Return a dict for counts of the current resource, which is part of the report and not of the state."""
     metrics: dict[str, Any] = _require("the resource", current_context().metrics)
     return metrics
+
+
+get_resource = resource
+get_resource_metrics = resource_metrics
+
+
+def timezone() -> tzinfo:
+    """Return the time zone in which timestamps are written.
+
+    >>> print(timezone())
+    UTC
+    """
+    return UTC
 
 
 def spark(conf: Mapping[str, str] | None = None) -> Any:

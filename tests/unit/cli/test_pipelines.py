@@ -102,6 +102,9 @@ def test_the_folder_of_pipelines_is_an_option(tmp_path: Path, disk: Path) -> Non
         "state",
         "sync",
         "drop-pending",
+        "drop orders",
+        "abort-packages",
+        "load-package",
         f"package {STUCK}",
     ],
 )

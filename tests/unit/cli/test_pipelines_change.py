@@ -121,6 +121,71 @@ def test_in_a_terminal_no_changes_nothing_and_yes_drops(pending: list[str]) -> N
     assert not penstock.pipeline("shop").has_pending_data
 
 
+def test_packages_are_aborted_from_an_id_on(pending: list[str]) -> None:
+    refused = invoke("abort-packages", pending[1])
+    done = invoke("abort-packages", pending[1], "--yes")
+    rest = json.loads(invoke("abort-packages", "--yes", "--json").stdout)
+
+    assert (refused.exit_code, done.exit_code) == (2, 0)
+    assert f"Package {pending[1]} " in refused.stderr
+    assert f"Package {pending[0]} " not in refused.stderr
+    assert done.stdout == "Aborted 1.\n"
+    assert rest["aborted"]["extracted_packages_to_delete"] == pending[:1]
+    assert invoke("abort-packages").stdout == "No packages are pending.\n"
+
+
+def test_pending_packages_are_dropped_by_the_name_that_dlt_has(pending: list[str]) -> None:
+    assert invoke("drop-pending-packages", "--yes").stdout == "Dropped 2, kept 0.\n"
+
+
+def test_the_newest_package_is_shown_without_an_id(pending: list[str]) -> None:
+    shown = json.loads(invoke("load-package", "--json").stdout)
+
+    assert shown["load_id"] == pending[1]
+    assert invoke("load-package", pending[0]).stdout == invoke("package", pending[0]).stdout
+    invoke("drop-pending", "--yes")
+    assert "There are no packages." in invoke("load-package").stderr
+
+
+@pytest.fixture
+def with_state(disk: Path) -> penstock.Pipeline:
+    """A pipeline with the state of a resource, and nothing pending."""
+    lake = penstock.destinations.delta(bucket_url=str(disk / "lake"))
+    pipeline = penstock.pipeline("shop", destination=lake)
+    pipeline.extract([{"n": 1}], table_name="items")
+    pipeline.drop_pending_packages()
+    with pipeline.managed_state() as state:
+        state["sources"]["shop"] = {"cursor": 7, "resources": {"orders": {"page": 3}}}
+    return pipeline
+
+
+def test_a_drop_prints_what_it_drops_and_changes_nothing_without_a_confirmation(
+    with_state: penstock.Pipeline,
+) -> None:
+    before = with_state.state
+
+    done = invoke("drop", "orders", "no_such", "--state-paths", "cursor")
+    nothing = invoke("drop", "no_such", "--yes")
+
+    lines = done.stderr.splitlines()
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "note: nothing belongs to 'no_such'" in lines
+    assert "Schema shop, resources: orders" in lines
+    assert "Resources whose state is deleted: orders" in lines
+    assert "State keys that are deleted: cursor" in lines
+    assert nothing.stdout == "Nothing is to be dropped.\n"
+    assert with_state.state == before
+
+
+def test_nothing_is_dropped_while_packages_are_pending(with_state: penstock.Pipeline) -> None:
+    with_state.extract([{"n": 1}], table_name="items")
+
+    done = invoke("drop", "orders", "--yes")
+
+    assert isinstance(done.exception, UsageError)
+    assert "are pending" in str(done.exception)
+
+
 def test_packages_of_a_running_pipeline_are_not_dropped(disk: Path, pending: list[str]) -> None:
     packages = Packages.at(str(disk / "shop" / "extracted"))
 
@@ -172,7 +237,7 @@ def test_a_sync_that_replaces_a_state_asks_first(disk: Path, tmp_path: Path) -> 
         f"The state and the schemas in {disk / 'shop'} are replaced by those of delta dataset 'shop', "
         "which are not older. Packages are kept."
     )
-    done = invoke("sync", "--yes", *where)
+    done = invoke("sync", "--yes")
     assert (done.exit_code, done.stdout) == (0, "The state has version 6 and the schemas shop.\n")
     done = invoke("sync", *where)
     assert (done.exit_code, done.stderr) == (0, ""), "what is as good is not replaced"

@@ -322,7 +322,8 @@ def test_the_schema_of_a_source_is_stored_in_the_package(package: Package) -> No
 
 def test_metrics_are_part_of_the_report(package: Package) -> None:
     def rows() -> Iterator[int]:
-        penstock.current.resource_metrics()["pages"] = 3
+        assert penstock.current.get_resource() is penstock.current.resource()
+        penstock.current.get_resource_metrics()["pages"] = 3
         yield 1
 
     assert extract_data(rows, package).report.custom_metrics == {"rows": {"pages": 3}}
