@@ -10,6 +10,7 @@ from penstock.config.accessor import ConfigAccessor, SecretsAccessor
 from penstock.config.azure_credentials import (
     AnyAzureCredentials,
     AzureCredentials,
+    AzureCredentialsBase,
     AzureCredentialsWithoutDefaults,
     AzureServicePrincipalCredentials,
     AzureServicePrincipalCredentialsWithoutDefaults,
@@ -18,6 +19,7 @@ from penstock.config.credentials import (
     AwsCredentials,
     AwsCredentialsWithoutDefaults,
     ConnectionStringCredentials,
+    FileSystemCredentials,
 )
 from penstock.config.explain import Explanation, explain
 from penstock.config.folders import home_folder, pipelines_folder, settings_folder
@@ -61,6 +63,7 @@ __all__ = [
     "AwsCredentials",
     "AwsCredentialsWithoutDefaults",
     "AzureCredentials",
+    "AzureCredentialsBase",
     "AzureCredentialsWithoutDefaults",
     "AzureServicePrincipalCredentials",
     "AzureServicePrincipalCredentialsWithoutDefaults",
@@ -73,6 +76,7 @@ __all__ = [
     "CredentialsWithDefault",
     "CustomLoaderDocProvider",
     "Explanation",
+    "FileSystemCredentials",
     "FunctionSpec",
     "GcpCredentials",
     "GcpDefaultCredentials",

@@ -8,8 +8,16 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
+from penstock.config.azure_credentials import (
+    AzureCredentials,
+    AzureCredentialsWithoutDefaults,
+    AzureServicePrincipalCredentials,
+    AzureServicePrincipalCredentialsWithoutDefaults,
+)
+from penstock.config.gcp_credentials import GcpOAuthCredentials, GcpServiceAccountCredentials
 from penstock.config.native_login import login_library
 from penstock.config.secret import SecretText, TSecretStrValue, as_secret
+from penstock.config.sftp_credentials import SFTPCredentials
 from penstock.config.specs import CredentialsConfiguration, configspec, set_fields
 from penstock.redaction import MASK, is_secret_name
 
@@ -195,3 +203,16 @@ class AwsCredentials(AwsCredentialsWithoutDefaults):
         if (self.aws_access_key_id is None) != (self.aws_secret_access_key is None):
             raise ValueError("aws_access_key_id and aws_secret_access_key must be set together")
         return self
+
+
+FileSystemCredentials = (
+    AwsCredentials
+    | GcpServiceAccountCredentials
+    | AzureCredentialsWithoutDefaults
+    | AzureServicePrincipalCredentialsWithoutDefaults
+    | AzureCredentials
+    | AzureServicePrincipalCredentials
+    | GcpOAuthCredentials
+    | SFTPCredentials
+)
+"""Any credentials for files, for annotations."""

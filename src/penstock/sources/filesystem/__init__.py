@@ -7,6 +7,11 @@
 from penstock.sources.extras import required_extra
 
 with required_extra("spark", module="pyspark", needed_for="a source that Spark reads"):
+    from penstock.sources.filesystem.access import (
+        FilesystemConfigurationResource,
+        fsspec_filesystem,
+        glob_files,
+    )
     from penstock.sources.filesystem.dlt_source import filesystem, read_csv, read_jsonl, read_parquet, readers
     from penstock.sources.filesystem.files import files
     from penstock.sources.filesystem.items import FileItem, FileItemDict
@@ -14,8 +19,11 @@ with required_extra("spark", module="pyspark", needed_for="a source that Spark r
 __all__ = [
     "FileItem",
     "FileItemDict",
+    "FilesystemConfigurationResource",
     "files",
     "filesystem",
+    "fsspec_filesystem",
+    "glob_files",
     "read_csv",
     "read_jsonl",
     "read_parquet",

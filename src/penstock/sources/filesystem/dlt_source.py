@@ -64,7 +64,7 @@ def filesystem(
         for page in batches(list_files(location, glob), size=files_per_page):
             if has_stored_cursor:
                 resource_state()[_LISTING_KEY] = _listing_digest(location, glob)
-            items = [FileItemDict(file, location) for file in page]
+            items = [FileItemDict.of(file, location) for file in page]
             if extract_content:
                 for item in items:
                     item["file_content"] = item.read_bytes()

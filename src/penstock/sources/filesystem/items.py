@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import mimetypes
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypedDict
+from urllib.parse import unquote
 
 from penstock.interfaces.run_context import item_digest
+from penstock.sources.filesystem.location import FolderLocation
 
 if TYPE_CHECKING:
-    from penstock.sources.filesystem.location import FolderLocation
+    from fsspec import AbstractFileSystem
 
 _MIME_TYPES: dict[str, str] = {
     ".csv": "text/csv",
@@ -46,29 +49,33 @@ class ListedFile:
 
 
 class FileItemDict(dict[str, Any]):
-    """A file as a row that can be opened."""
+    """A file as a row that can be opened; without `fsspec` the file system is that of its URL."""
 
-    def __init__(self, file: ListedFile, location: FolderLocation) -> None:
-        name = file.path.rpartition("/")[2]
-        mime_type, encoding = guess_mime_type(name)
-        item: FileItem = {
-            "file_url": location.url(file.path),
-            "file_name": name,
-            "relative_path": file.path,
-            "mime_type": mime_type,
-            "encoding": encoding,
-            "modification_date": datetime.fromtimestamp(file.modified // 1_000_000_000, UTC).replace(
-                microsecond=file.modified // 1_000 % 1_000_000
-            ),
-            "size_in_bytes": file.size,
-        }
-        super().__init__(item)
-        self.file, self.location = file, location
+    def __init__(self, mapping: FileItem, fsspec: AbstractFileSystem | None = None) -> None:
+        super().__init__(mapping)
+        self._folder, _, name = mapping["file_url"].rpartition("/")
+        name = unquote(name) if self._folder.startswith("file:") else name
+        modified = datetime_nanoseconds(mapping["modification_date"])
+        self.file = ListedFile(path=name, size=mapping.get("size_in_bytes", 0), modified=modified)
+        self._file_system = fsspec
+
+    @classmethod
+    def of(cls, file: ListedFile, location: FolderLocation) -> FileItemDict:
+        """Return a listed file as a row."""
+        item = cls(file_row(file, location), location.file_system)
+        item.file, item.__dict__["location"] = file, location
+        return item
+
+    @cached_property
+    def location(self) -> FolderLocation:
+        """The folder of the file."""
+        return FolderLocation.of(self._folder, self._file_system)
 
     @property
-    def fsspec(self) -> Any:
+    def fsspec(self) -> AbstractFileSystem:
         """The file system of the file."""
-        return self.location.file_system
+        file_system: AbstractFileSystem = self.location.file_system
+        return file_system
 
     @property
     def local_file_path(self) -> str:
@@ -95,6 +102,32 @@ class FileItemDict(dict[str, Any]):
         """Return the stored bytes of the file."""
         content: bytes | None = self.get("file_content")
         return self.location.read_bytes(self.file.path) if content is None else content
+
+
+def file_row(file: ListedFile, location: FolderLocation) -> FileItem:
+    """Return the row of a listed file."""
+    name = file.path.rpartition("/")[2]
+    mime_type, encoding = guess_mime_type(name)
+    return {
+        "file_url": location.url(file.path),
+        "file_name": name,
+        "relative_path": file.path,
+        "mime_type": mime_type,
+        "encoding": encoding,
+        "modification_date": datetime.fromtimestamp(file.modified // 1_000_000_000, UTC).replace(
+            microsecond=file.modified // 1_000 % 1_000_000
+        ),
+        "size_in_bytes": file.size,
+    }
+
+
+def datetime_nanoseconds(moment: datetime) -> int:
+    """Return the nanoseconds of a time since 1970.
+
+    >>> datetime_nanoseconds(datetime(1970, 1, 1, 0, 0, 1, 5, tzinfo=UTC))
+    1000005000
+    """
+    return (moment - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1) * 1_000
 
 
 def guess_mime_type(name: str) -> tuple[str, str | None]:

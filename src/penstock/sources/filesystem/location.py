@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from penstock.config import AwsCredentials
+from penstock.config import AwsCredentials, AzureCredentialsBase, GcpCredentials, SFTPCredentials
 from penstock.errors import MissingExtra, UsageError
 from penstock.package.object_files import translate_store_errors
 from penstock.spark.paths import local_path, spark_path
@@ -45,7 +45,10 @@ class FolderLocation:
         kwargs: dict[str, Any] | None = None,
         client_kwargs: dict[str, Any] | None = None,
     ) -> Self:
-        """Return the location of a URL. `credentials` may be an open file system of fsspec."""
+        """Return the location of a URL. `credentials` may be an open file system of fsspec.
+
+        Credentials of Google Cloud, Azure and SFTP apply to Python only: Spark has its own configuration.
+        """
         if not bucket_url:
             raise UsageError("bucket_url is empty", hint="set bucket_url to the folder of the files")
         local = local_path(bucket_url)
@@ -54,8 +57,9 @@ class FolderLocation:
             positional = {"positional arguments": True} if credentials.storage_args else {}
             options = {**credentials.storage_options, **positional}
             return cls._from_file_system(root, credentials, None, options)
-        keys = _aws_credentials(credentials)
-        options = {**s3fs_options(root, keys), **(kwargs or {})}
+        login = _fsspec_login(credentials)
+        keys = None if login else _aws_credentials(credentials)
+        options = {**s3fs_options(root, keys), **login, **(kwargs or {})}
         if client_kwargs:
             options["client_kwargs"] = {**options.get("client_kwargs", {}), **client_kwargs}
         try:
@@ -130,6 +134,20 @@ def _fs_root(file_system: Any, root: str) -> str:
     return str(file_system._strip_protocol(root)).rstrip("/")  # noqa: SLF001 - fsspec has no public function for it
 
 
+def _fsspec_login(credentials: Any) -> dict[str, Any]:
+    """Return the arguments with which the file system of a cloud or a server logs in, apart from S3."""
+    match credentials:
+        case GcpCredentials():
+            arguments = credentials.to_gcs_credentials()
+        case AzureCredentialsBase():
+            arguments = credentials.to_adlfs_credentials()
+        case SFTPCredentials():
+            arguments = credentials.to_fsspec_credentials()
+        case _:
+            return {}
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
 def _aws_credentials(credentials: Any) -> AwsCredentials | None:
     match credentials:
         case None | AwsCredentials():
@@ -139,7 +157,8 @@ def _aws_credentials(credentials: Any) -> AwsCredentials | None:
         case _:
             raise UsageError(
                 f"{type(credentials).__name__} is not a type of credentials for files",
-                hint="pass AwsCredentials, a dict with their fields, or a file system of fsspec",
+                hint="pass AwsCredentials or a dict with their fields, credentials of Google Cloud, Azure or "
+                "SFTP, or a file system of fsspec",
             )
 
 

@@ -144,7 +144,7 @@ def test_hidden_files_are_counted_by_readers_too(tmp_path: Path) -> None:
 
     done = extract_data(filesystem(str(tmp_path), files_per_page=1) | read_csv(), package)
 
-    assert done.report.metrics["read_csv"] == {"files_hidden": 2, "files_read": 0}
+    assert done.report.custom_metrics["read_csv"] == {"files_hidden": 2, "files_read": 0}
 
 
 def test_options_of_s3fs_are_passed_to_spark_or_rejected(tmp_path: Path) -> None:
