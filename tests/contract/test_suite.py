@@ -57,6 +57,7 @@ IN_CI = {
         "history-sees-nested-rows",
         "nothing-is-loaded-twice",
         "tables-are-created-and-reported-once",
+        "truncated-tables-are-empty",
     ),
     "iceberg": (
         "append-adds-columns",
@@ -65,9 +66,11 @@ IN_CI = {
         "upsert-takes-the-last-of-a-load",
         "history-sees-nested-rows",
         "tables-are-created-and-reported-once",
+        "truncated-tables-are-empty",
     ),
     "files": (
         "tables-are-created-and-reported-once",
+        "truncated-tables-are-empty",
         "append-adds-columns",
         "replace-by-nothing-empties",
         "merge-without-a-strategy",
@@ -75,6 +78,7 @@ IN_CI = {
     ),
     "third_party": (
         "tables-are-created-and-reported-once",
+        "truncated-tables-are-empty",
         "append-adds-nested-rows",
         "append-adds-columns",
         "values-come-back",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import config_value
-from penstock.interfaces import Destination
+from penstock.destinations.lake.dataset import DatasetClient
+from penstock.interfaces import Destination, WithTableVersions
 from penstock.schema.defaults import SYSTEM_PREFIX
 from penstock.sources.decorators import resource
 from penstock.testing.bench import ROOT_TABLE
@@ -213,6 +214,27 @@ def _check_schema_updates(bench: Bench) -> None:
     assert pipeline.sync_schema() == {}
 
 
+def _check_truncation(bench: Bench) -> None:
+    bench.load(_ROWS)
+    commits = _commit_count(bench)
+    with bench.pipeline().destination_client() as client:
+        client.initialize_storage(truncate_tables=[ROOT_TABLE])
+
+    assert bench.rows(ROOT_TABLE) == []
+    assert len(bench.rows(f"{ROOT_TABLE}__tags")) == len(_tags("x", "y", "z")), "only the given tables"
+    assert _commit_count(bench) in {None, (commits or 0) + 1}, "one commit truncates a table"
+    bench.load(_UPDATED_ROWS)
+    assert [row["id"] for row in bench.rows(ROOT_TABLE)] == [1]
+
+
+def _commit_count(bench: Bench) -> int | None:
+    """Return the number of commits to the root table; None if the destination is not built in."""
+    with bench.pipeline().destination_client() as client:
+        if not (isinstance(client, DatasetClient) and isinstance(client, WithTableVersions)):
+            return None
+        return len(client.commits(ROOT_TABLE, spark=client.session()))
+
+
 def _data_tables(update: Mapping[str, TTableSchema]) -> dict[str, TTableSchema]:
     return {name: table for name, table in update.items() if not name.startswith(SYSTEM_PREFIX)}
 
@@ -264,6 +286,12 @@ CASES: Final[tuple[CaseDefinition, ...]] = (
         name="tables-are-created-and-reported-once",
         promise="`sync_schema` and loads report the tables and columns that they create, and no others",
         check=_check_schema_updates,
+        needs=("append",),
+    ),
+    CaseDefinition(
+        name="truncated-tables-are-empty",
+        promise="`initialize_storage(truncate_tables)` deletes all rows of these tables, by one commit each",
+        check=_check_truncation,
         needs=("append",),
     ),
 )

@@ -191,7 +191,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
 
     def truncate(self, table: str, *, spark: SparkSession) -> None:
         """Delete all rows in one commit."""
-        spark.sql(f"DELETE FROM {self.sql_name(table)}")
+        retry_on_conflict(table, lambda: spark.sql(f"DELETE FROM {self.sql_name(table)}"))
 
     def drop(self, table: str, *, spark: SparkSession) -> None:
         """Drop a table with all its rows, if it exists."""

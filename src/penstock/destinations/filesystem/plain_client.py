@@ -83,7 +83,7 @@ class PlainClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTabl
         self.ledger().initialize()
         for table in truncate_tables or ():
             table_files = self.table_files(table)
-            entry = table_files.log.commit(partial(_replace_entry, table_files, LogEntry(kind="replace")))
+            entry = table_files.log.commit(partial(_truncate_entry, table_files))
             delete_files(entry.removed if entry else (), self.store)
 
     def drop_storage(self) -> None:
@@ -362,6 +362,12 @@ def _replace_entry(table_files: TableFiles, entry: LogEntry, last_version: int) 
     existing = {**table_files.log.live_files(last_version), **foreign}
     removed = tuple(key for key in existing if key not in entry.files)
     return dataclasses.replace(entry, adopted=foreign, removed=removed)
+
+
+def _truncate_entry(table_files: TableFiles, last_version: int) -> LogEntry | None:
+    """Return an entry without files; None if the table has none, or does not exist."""
+    entry = _replace_entry(table_files, LogEntry(kind="replace"), last_version)
+    return entry if entry.removed else None
 
 
 def _undo_entry(table_files: TableFiles, load_id: str, last_version: int) -> LogEntry | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.destinations.delta.history import (
+    SCHEMA_METADATA,
     TableHistory,
     create_table_metadata,
     fence_metadata,
@@ -55,9 +56,11 @@ def test_a_commit_that_creates_a_table_is_part_of_its_load_but_not_the_commit_of
 def test_commits_without_rows_do_not_prevent_undo() -> None:
     assert is_without_rows(maintenance_metadata("17.5"), "17.5")
     assert is_without_rows(fence_metadata("3.5"), "17.5")
+    assert is_without_rows(SCHEMA_METADATA, "17.5")
     assert not is_without_rows(maintenance_metadata("3.5"), "17.5")
     assert not is_without_rows(None, "17.5")
     assert parse_commit(1, fence_metadata("3.5")) == TableCommit(version=1)
+    assert parse_commit(1, SCHEMA_METADATA) == TableCommit(version=1), "readers see an empty table at once"
 
 
 def commit(version: int, operation: str = "WRITE", to: str | None = None, text: str | None = None) -> Any:

@@ -225,3 +225,15 @@ def test_a_refreshed_table_has_the_files_of_its_load_and_can_be_undone(
     client.undo(job.applied()[0], MARK.load_id)
     assert list(client.table_files("items").files()) == [old]
     assert (client.store.exists(old), client.store.exists(new)) == (True, False)
+
+
+def test_truncating_a_table_is_one_commit_and_a_table_without_files_gets_none(client: PlainClient) -> None:
+    commit_files(client, "items/2.5.aa.parquet")
+
+    for _ in range(2):
+        client.initialize_storage(truncate_tables=["items", "never_loaded"])
+
+    log = client.table_files("items").log
+    assert (log.last_version(), client.table_files("items").files()) == (2, {})
+    assert not client.store.exists("items/2.5.aa.parquet")
+    assert not client.table_files("never_loaded").log.has_commits()
