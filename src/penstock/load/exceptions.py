@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from penstock.errors import (
+    DestinationException,
+    DestinationTerminalException,
+    DestinationTransientException,
     FollowupJobCreationFailedException,
     LoadClientJobFailed,
     LoadClientJobRetry,
@@ -12,10 +15,14 @@ from penstock.errors import (
     TableChainFollowupJobCreationFailedException,
 )
 
+LoadClientJobException = DestinationException
 LoadClientJobTerminalRetry = LoadClientJobFailed
 
 __all__ = [
+    "DestinationTerminalException",
+    "DestinationTransientException",
     "FollowupJobCreationFailedException",
+    "LoadClientJobException",
     "LoadClientJobFailed",
     "LoadClientJobRetry",
     "LoadClientJobTerminalRetry",

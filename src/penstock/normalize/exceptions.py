@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from penstock.errors import NeverRaised
+from penstock.errors import (
+    NeverRaised,
+    PenstockError,
+)
 
+DltException = PenstockError
+NormalizeException = PenstockError
 NormalizeJobFailed = NeverRaised
 
-__all__ = ["NormalizeJobFailed"]
+__all__ = [
+    "DltException",
+    "NormalizeException",
+    "NormalizeJobFailed",
+]

@@ -9,6 +9,7 @@ from penstock.errors import (
     DataValidationError,
     InvalidSchemaName,
     NeverRaised,
+    PenstockError,
     SchemaCorruptedException,
     SchemaEngineNoUpgradePath,
     TableNotFound,
@@ -18,22 +19,28 @@ from penstock.errors import (
 
 CannotCoerceColumnException = NeverRaised
 CannotCoerceNullException = NeverRaised
+DltException = PenstockError
 ParentTableNotFoundException = TableNotFound
 SchemaEngineNoUpgradePathException = SchemaEngineNoUpgradePath
+SchemaException = PenstockError
 SchemaIdentifierNormalizationCollision = NeverRaised
 TableIdentifiersFrozen = NeverRaised
+UnboundColumnWithoutTypeException = UnboundColumnException
 
 __all__ = [
     "CannotCoerceColumnException",
     "CannotCoerceNullException",
     "DataValidationError",
+    "DltException",
     "InvalidSchemaName",
     "ParentTableNotFoundException",
     "SchemaCorruptedException",
     "SchemaEngineNoUpgradePathException",
+    "SchemaException",
     "SchemaIdentifierNormalizationCollision",
     "TableIdentifiersFrozen",
     "TableNotFound",
     "TablePropertiesConflictException",
     "UnboundColumnException",
+    "UnboundColumnWithoutTypeException",
 ]

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from penstock.config import in_scope, read_settings
-from penstock.errors import UnsupportedData
+from penstock.errors import UnsupportedData, UsageError
 from penstock.interfaces.run_context import override_context
+from penstock.interfaces.source import DeclarationBase
 from penstock.schema import Schema
 from penstock.schema.document import schema_file_name
 from penstock.sources.resource import Resource
@@ -47,6 +48,11 @@ class SourceFactory:
     """A function of resources; a call returns a source with these resources."""
 
     def __init__(self, function: Callable[..., Any], options: SourceOptions) -> None:
+        if isinstance(function, DeclarationBase) or not callable(function):
+            raise UsageError(
+                f"a source needs a function, got {function!r}",
+                hint="decorate a function that returns or yields resources",
+            )
         update_wrapper(self, function)
         self._function, self._options = function, options
 

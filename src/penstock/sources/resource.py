@@ -68,6 +68,10 @@ class Resource(DeclarationBase):
     ) -> Self:
         """Declare a resource from data, a generator, or a function that returns either."""
         _check_data(data)
+        if data_from is not None and not isinstance(data_from, Resource):
+            raise UnsupportedData(
+                data_type=type(data_from).__name__, reason="a transformer takes items of a resource"
+            )
         takes_item = is_transformer or data_from is not None
         is_function = callable(data) and frame_kind(data) is None
         if takes_item and not is_function:
@@ -385,9 +389,9 @@ class Resource(DeclarationBase):
     def parallelize(self) -> Self:
         """Run the generator, or the transformer for each item, in a thread; the order of items may change."""
         if not self.can_parallelize:
-            raise UsageError(
-                f"{self.name} holds data, which cannot run in a thread",
-                hint="use parallelized with generators and functions",
+            raise UnsupportedData(
+                data_type=type(self.declaration.data).__name__,
+                reason="only generators and functions can be parallelized",
             )
         self.change(parallel=True)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from penstock.errors import ResourceNameTaken, ResourcesNotFound, UsageError
 from penstock.sources.resource import Resource
@@ -65,6 +65,12 @@ class ResourceDict(dict[str, Resource]):
                 hint="rename it with with_name first",
             )
         self.add(resource)
+
+    def __delitem__(self, name: str) -> NoReturn:
+        raise UsageError(
+            f"{name} cannot be deleted from source {self._source_name}",
+            hint="set selected=False of the resource, or name the others with source.with_resources(...)",
+        )
 
     @property
     def selected(self) -> dict[str, Resource]:

@@ -213,7 +213,7 @@ def test_the_names_of_dlt_are_aliases() -> None:
 
 
 def test_data_cannot_be_parallelized() -> None:
-    with pytest.raises(UsageError, match="holds data, which cannot run in a thread"):
+    with pytest.raises(UnsupportedData, match="cannot load a list: only generators and functions"):
         penstock.resource([1, 2], name="n", parallelized=True)
 
 

@@ -213,3 +213,28 @@ def test_run_of_a_source_needs_an_active_pipeline() -> None:
 def test_the_names_of_dlt_are_aliases() -> None:
     assert DltSource is Source
     assert isinstance(forum(), penstock.sources.DltSource)
+
+
+def test_a_resource_cannot_be_deleted_from_its_source() -> None:
+    @penstock.source
+    def shop() -> Any:
+        return penstock.resource([1], name="orders")
+
+    source = shop()
+
+    with pytest.raises(UsageError, match="orders cannot be deleted from source shop"):
+        del source.resources["orders"]
+
+    assert list(source.resources) == ["orders"]
+
+
+@pytest.mark.parametrize("data", [42, penstock.resource([1], name="orders")])
+def test_a_source_is_declared_by_a_function(data: Any) -> None:
+    with pytest.raises(UsageError, match="a source needs a function"):
+        penstock.source(data)
+
+
+@pytest.mark.parametrize("feeder", [[1], list])
+def test_a_transformer_is_fed_by_a_resource_only(feeder: Any) -> None:
+    with pytest.raises(UnsupportedData, match="a transformer takes items of a resource"):
+        penstock.transformer(lambda item: item, name="details", data_from=feeder)
