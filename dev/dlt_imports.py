@@ -24,6 +24,8 @@ from inspect import isclass, ismodule
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -69,14 +71,22 @@ def resolves(reference: str, package: str) -> bool:
     except ImportError:
         return False
     if separator == ":" and name:
-        return name == "*" or hasattr(value, name) or _is_module(f"{module}.{name}")
+        return name == "*" or _has(value, name) or _is_module(f"{module}.{name}")
     for part in filter(None, name.split(".")):
         if not (ismodule(value) or isclass(value)):
             return True
-        if not hasattr(value, part):
+        if not _has(value, part):
             return False
         value = getattr(value, part)
     return True
+
+
+def _has(value: object, name: str) -> bool:
+    """Return whether a value has a name; one that is refused with its replacement is missing."""
+    try:
+        return hasattr(value, name)
+    except UsageError:
+        return False
 
 
 def _is_module(name: str) -> bool:

@@ -1,51 +1,47 @@
-"""Names of the reference pages import from the paths in their titles; no code is defined at these paths."""
+"""Names of the reference pages are at the paths in their titles; paths that dlt names have no code."""
 
 from __future__ import annotations
 
 import ast
 from importlib import import_module
 
-import pytest
+from dev.pages import absent_names, auxiliary_names, items
 from tests.architecture.source_tree import PACKAGE
 from tests.rule_assertions import assert_no_offenders
 
-PAGES = {
-    "penstock.common.storages.load_package": (
-        "TLoadPackageState",
-        "TLoadPackage",
-        "ParsedLoadJobFileName",
-        "PackageStorage",
-        "load_package",
-        "commit_load_package_state",
-        "destination_state",
-        "clear_destination_state",
-    ),
-    "penstock.common.destination.reference": (
-        "DestinationClientConfiguration",
-        "DestinationClientDwhConfiguration",
-        "DestinationClientStagingConfiguration",
-        "DestinationClientDwhWithStagingConfiguration",
-        "LoadJob",
-        "NewLoadJob",
-        "FollowupJob",
-        "JobClientBase",
-        "WithStateSync",
-        "WithStagingDataset",
-        "DestinationReference",
-    ),
-    "penstock.pipeline.pipeline": ("Pipeline",),
-}
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_names_of_a_page_are_imported_from_its_path(page: str) -> None:
-    module = import_module(page)
-
-    assert [name for name in PAGES[page] if not hasattr(module, name)] == []
-
-
 PATH_FOLDERS = ("common", "sources/helpers")
 """The folders of import paths that code written for dlt uses."""
+
+
+def test_every_item_of_the_pages_is_at_its_path_with_its_arguments_and_a_test() -> None:
+    assert len(items()) == 101
+    assert_no_offenders(
+        (fault for item in items() for fault in item.faults()), "mend penstock, or correct dev/pages.toml"
+    )
+
+
+def test_names_of_signatures_are_imported_from_the_page_that_uses_them() -> None:
+    assert_no_offenders(
+        (
+            f"penstock.{page}:{name}"
+            for page, names in auxiliary_names().items()
+            for name in names
+            if not hasattr(import_module(f"penstock.{page}"), name)
+        ),
+        "export the name",
+    )
+
+
+def test_names_that_are_absent_have_a_reason() -> None:
+    assert_no_offenders(
+        (
+            name
+            for name, reason in absent_names().items()
+            for page in auxiliary_names()
+            if not reason or hasattr(import_module(f"penstock.{page}"), name)
+        ),
+        "give the reason, or remove the name from dev/pages.toml",
+    )
 
 
 def is_reexport(statement: ast.stmt) -> bool:

@@ -47,14 +47,15 @@ class SourceOptions:
 class SourceFactory:
     """A function of resources; a call returns a source with these resources."""
 
-    def __init__(self, function: Callable[..., Any], options: SourceOptions) -> None:
+    def __init__(self, function: Any, options: SourceOptions) -> None:
         if isinstance(function, DeclarationBase) or not callable(function):
             raise UsageError(
                 f"a source needs a function, got {function!r}",
                 hint="decorate a function that returns or yields resources",
             )
         update_wrapper(self, function)
-        self._function, self._options = function, options
+        self._function: Callable[..., Any] = function
+        self._options = options
 
     @property
     def name(self) -> str:
