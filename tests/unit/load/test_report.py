@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -69,6 +72,19 @@ def test_excluded_jobs_are_reported_and_can_be_raised() -> None:
     assert info.asdict()["failed_jobs"] == [
         {"load_id": PACKAGE.load_id, "job_id": "items.x.reference", "failed_message": "items is closed"}
     ]
+
+
+def test_the_page_on_failures_prints_failed_jobs_and_raises(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "failures.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"^## Failed jobs.*?^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    failed = FailedJob(job_id="orders.x.reference", failed_message="orders is closed")
+    info = replace(LOADED, packages=(replace(PACKAGE, failed_jobs=(failed,)),))
+    pipeline = SimpleNamespace(run=lambda *_, **__: info)
+
+    with pytest.raises(DestinationHasFailedJobs, match=r"orders\.x\.reference"):
+        exec(compile(example, "failures.md", "exec"), {"pipeline": pipeline, "orders": []})
+
+    assert "orders is closed" in capsys.readouterr().out
 
 
 def test_ids_of_packages_come_oldest_first() -> None:

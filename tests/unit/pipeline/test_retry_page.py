@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[3] / "docs" / "failures.md"
-EXTRACT, RUN = re.findall(
-    r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-)
+RETRIES, _, _ = PAGE.read_text(encoding="utf-8").partition("## Failed jobs")
+EXTRACT, RUN = re.findall(r"^```python\n(.*?)^```", RETRIES, re.MULTILINE | re.DOTALL)
 
 
 class Source:
