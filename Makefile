@@ -8,8 +8,8 @@ TENTH ?= $(shell shuf -i 1-10 -n 1)
 FORMAT ?= $(shell shuf -n 1 -e delta iceberg)
 
 define TEST_ALL_LEAVES_OUT
-make test-all leaves out, and make test-long runs: half of the tests marked at_length, nine tenths of the steps at
-which a load is killed, the other table format there, most random crashes, comparisons with a live dlt, 150 histories
+make test-all leaves out what `make ci` runs, and half of the tests marked at_length, nine tenths of the steps at which
+a load is killed, the other table format there, most random crashes, comparisons with a live dlt, 150 histories
 of merges, packages and unit tests at full size, and all but one case of each kind on S3.
 endef
 define TEST_LONG_LEAVES_OUT
@@ -68,15 +68,13 @@ mutants: ## break each safeguard in turn: a test must notice; half an hour, with
 	$(RUN) python dev/mutants.py $(NAMES)
 	$(RUN) dev/with-jars python dev/mutants.py --spark $(NAMES)
 
-test-all: ## everything once, sampled; 100 minutes on two quiet cores; needs the parts of `make up`
+test-all: ## what the gate leaves out, sampled; needs the parts of `make up`
 	@echo "$$TEST_ALL_LEAVES_OUT"
-	$(MAKE) check
-	$(MAKE) test-spark LENGTH=1/2 OPTIONS=--ignore=tests/flow/crashes
+	python3 -m dev.parts up mariadb
+	PENSTOCK_TEST_AT_LENGTH=1/2 $(ON_S3) pytest -q -m at_length --ignore=tests/flow/crashes tests/spark tests/flow tests/contract tests/service
 	PENSTOCK_TEST_LAKES=$(FORMAT) $(MAKE) crashes PART=kinds:$(TENTH)/10 RANDOM_CRASHES=2+1
 	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_AT_LENGTH=1/2 $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE) tests/service/test_bare_cluster.py
 	PENSTOCK_TEST_MODE=standalone PENSTOCK_TEST_AT_LENGTH=1/2 $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE)
-	python3 -m dev.parts up mariadb
-	PENSTOCK_TEST_AT_LENGTH=1/2 $(ON_S3) pytest -q tests/service
 	@echo "$$TEST_ALL_LEAVES_OUT"
 
 test-long: ## everything at full size, for a machine at night: eight hours; needs the parts of `make up`
