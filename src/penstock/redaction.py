@@ -118,8 +118,8 @@ def redact(text: str) -> str:
     >>> redact("postgresql://ada:lovelace@db:5432/x?sslmode=require&password=hush")
     'postgresql://***@db:5432/x?sslmode=require&password=***'
     """
-    clean = _registry.mask(str(text))
-    clean = TOKEN_PATTERN.sub(MASK, clean)
+    # A private key ends with its last line, which may be a registered secret, and so may be its first.
+    clean = _registry.mask(TOKEN_PATTERN.sub(MASK, str(text)))
     clean = URL_PATTERN.sub(mask_user, clean)
     clean = ASSIGNMENT_PATTERN.sub(rf"\g<name>\g<is>{MASK}", clean)
     clean = QUOTED_PAIR_PATTERN.sub(rf"\g<name>\g<quote>{MASK}\g<quote>", clean)

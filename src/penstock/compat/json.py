@@ -19,6 +19,7 @@ from penstock.package.typed_json import from_typed, to_typed
 
 _INDENT_AND_SORT: Final = {
     (sort_keys, pretty): orjson.OPT_NON_STR_KEYS
+    | orjson.OPT_PASSTHROUGH_DATETIME  # it refuses times with a zone
     | (orjson.OPT_SORT_KEYS if sort_keys else 0)
     | (orjson.OPT_INDENT_2 if pretty else 0)
     for sort_keys in (False, True)

@@ -60,6 +60,8 @@ _PATHS: Final = {
 }
 """The paths of modules outside of this package."""
 _SIGNATURE_NAMES: Final = {
+    "ExtractInfo": "penstock.extract.report",
+    "LoadInfo": "penstock.load.report",
     "LoadJobInfo": "penstock.package",
     "LoadPackageInfo": "penstock.package",
     "NormalizeInfo": "penstock.normalize.report",

@@ -23,10 +23,8 @@ from penstock.errors import (
     PipelineConfigMissing,
     PipelineNotActive,
 )
-from penstock.extract.report import ExtractInfo
 from penstock.interfaces import Destination, JobClientBase, SqlClientBase, TLoaderFileFormat, check_refresh
 from penstock.interfaces.run_context import current_context, override_context, update_context
-from penstock.load.report import LoadInfo
 from penstock.pipeline import late_imports
 from penstock.pipeline.arguments import (
     check_dispositions,
@@ -64,11 +62,13 @@ if TYPE_CHECKING:
 
     from penstock.dataset.dataset import Dataset, DatasetSchema
     from penstock.extract.plan import OnError
+    from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
+    from penstock.load.report import LoadInfo
     from penstock.normalize.report import NormalizeInfo
     from penstock.package import LoadJobInfo, LoadPackageInfo, TJobState, TLoadPackageState
     from penstock.pipeline.abort import TAbortPlan

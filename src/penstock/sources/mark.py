@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.interfaces import hints as table_hints
 from penstock.interfaces.items import EmptyTable, HintsMark, MarkedItem, TableNameMark
-from penstock.sources.file_import import file_pages, schema_of_frame
 
 if TYPE_CHECKING:
     from penstock.interfaces.hints import TableHints
@@ -57,6 +56,9 @@ def with_file_import(
     ...     list(orders(folder))
     [{'id': '1', 'note': 'x'}]
     """
+    # pyarrow takes longer to import than penstock, and few programs name files.
+    from penstock.sources.file_import import file_pages, schema_of_frame  # noqa: PLC0415
+
     schema = schema_of_frame(hints)
     table_mark = HintsMark(hints) if hints is not None and schema is None else None
     return MarkedItem(file_pages(file_path, file_format, schema), table_mark)
