@@ -142,14 +142,14 @@ def test_a_job_that_was_never_started_cannot_be_restored(make: Any) -> None:
 
 def test_nested_tables_are_prepared_with_the_hints_of_their_root(make: Any) -> None:
     schema = schema_of("id")
-    merged = Table(name="items", write_disposition="merge", extras={"x-merge-strategy": "upsert"})
+    merged = Table(name="items", write_disposition="merge", extras={"x-merge-strategy": "delete-insert"})
     schema.update_table(merged)
     schema.update_table({"name": "items", "columns": {"untyped": {}}})
 
     with make(schema) as client:
         prepared = client.prepare_load_table("items__tags")
 
-        assert (prepared["write_disposition"], prepared["x-merge-strategy"]) == ("merge", "upsert")
+        assert (prepared["write_disposition"], prepared["x-merge-strategy"]) == ("merge", "delete-insert")
         assert "untyped" not in client.prepare_load_table("items")["columns"]
         assert "write_disposition" not in schema.get_table("items__tags").to_dict(), (
             "the schema is not changed"
