@@ -3,14 +3,16 @@ RUN := uv run --no-sync
 JOBS ?= 2
 ON_S3 := PENSTOCK_DEV_JARS="delta iceberg postgres s3 mysql mariadb" $(RUN) dev/with-parts dev/with-jars
 IN_EVERY_MODE := tests/flow tests/contract
-# What `make test-all` samples: a tenth of the steps of each kind at which a load is killed, in one table format.
+# What `make test-all` samples: a tenth of the steps of each kind at which a load is killed, in one table format, and a
+# share of the tests marked at_length.
 TENTH ?= $(shell shuf -i 1-10 -n 1)
 FORMAT ?= $(shell shuf -n 1 -e delta iceberg)
+SHARE ?= 1/4
 
 define TEST_ALL_LEAVES_OUT
-make test-all leaves out what `make ci` runs, and half of the tests marked at_length, nine tenths of the steps at which
-a load is killed, the other table format there, most random crashes, comparisons with a live dlt, 150 histories
-of merges, packages and unit tests at full size, and all but one case of each kind on S3.
+make test-all runs $(SHARE) of the tests marked at_length (SHARE=1 for all), and a load killed at a tenth of the steps of each kind in
+one table format. It leaves out what `make ci` runs, the other steps, most random crashes, comparisons with a live dlt,
+150 histories of merges, packages and unit tests at full size, and all but one case of each kind on S3: make test-long.
 endef
 define TEST_LONG_LEAVES_OUT
 make test-long leaves out: mutants (make mutants), benchmarks (python -m benchmarks.<name>), and a third of the steps
@@ -71,10 +73,10 @@ mutants: ## break each safeguard in turn: a test must notice; half an hour, with
 test-all: ## what the gate leaves out, sampled; needs the parts of `make up`
 	@echo "$$TEST_ALL_LEAVES_OUT"
 	python3 -m dev.parts up mariadb
-	PENSTOCK_TEST_AT_LENGTH=1/2 $(ON_S3) pytest -q -m at_length --ignore=tests/flow/crashes tests/spark tests/flow tests/contract tests/service
+	PENSTOCK_TEST_AT_LENGTH=$(SHARE) $(ON_S3) pytest -q -m at_length --ignore=tests/flow/crashes tests/spark tests/flow tests/contract tests/service
 	PENSTOCK_TEST_LAKES=$(FORMAT) $(MAKE) crashes PART=kinds:$(TENTH)/10 RANDOM_CRASHES=2+1
-	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_AT_LENGTH=1/2 $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE) tests/service/test_bare_cluster.py
-	PENSTOCK_TEST_MODE=standalone PENSTOCK_TEST_AT_LENGTH=1/2 $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE)
+	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_AT_LENGTH=$(SHARE) $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE) tests/service/test_bare_cluster.py
+	PENSTOCK_TEST_MODE=standalone PENSTOCK_TEST_AT_LENGTH=$(SHARE) $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE)
 	@echo "$$TEST_ALL_LEAVES_OUT"
 
 test-long: ## everything at full size, for a machine at night: eight hours; needs the parts of `make up`
