@@ -28,6 +28,7 @@ from dlt.common.normalizers.naming import direct, duck_case, snake_case, sql_ci_
 from dlt.common.schema import Schema
 from dlt.common.schema.exceptions import DataValidationError
 from dlt.common.storages import SchemaStorage, SchemaStorageConfiguration
+from dlt.destinations import adapters as dlt_adapters
 from dlt.normalize.configuration import NormalizeConfiguration
 from dlt.normalize.items_normalizers.jsonl import JsonLItemsNormalizer
 from dlt.pipeline.exceptions import PipelineStepFailed
@@ -354,7 +355,33 @@ def states(question: dict[str, Any]) -> list[dict[str, Any]]:
     return result
 
 
+def adapters(question: dict[str, Any]) -> dict[str, Any]:
+    """Return the hints that the adapters of each case set on a resource; None where they refuse."""
+
+    def argument(given: Any) -> Any:
+        if isinstance(given, list):
+            return [argument(item) for item in given]
+        if isinstance(given, dict) and "$partition" in given:
+            kind, method, *rest = given["$partition"]
+            return getattr(getattr(dlt_adapters, kind), method)(*rest)
+        return given
+
+    def hints(calls: list[Any]) -> dict[str, Any] | None:
+        resource = dlt.resource([{"id": 1}], name="rows", **deepcopy(question["resource"]))
+        try:
+            for name, given in calls:
+                arguments = {key: argument(item) for key, item in given.items()}
+                resource = getattr(dlt_adapters, name)(resource, **arguments)
+        except (AssertionError, TypeError, ValueError):
+            return None
+        table: dict[str, Any] = coded(resource.compute_table_schema())
+        return table
+
+    return {name: hints(calls) for name, calls in question["cases"].items()}
+
+
 ANSWERS = {
+    "adapters": adapters,
     "states": states,
     "snippets": snippets,
     "schemas": schemas,

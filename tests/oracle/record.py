@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tests.oracle import (
+    adapter_cases,
     merge_outcomes,
     scenario_outcomes,
     test_config,
@@ -72,6 +73,11 @@ def merges() -> dict[str, Any]:
     return merge_outcomes.dlt_outcomes(merge_outcomes.RECORDED)
 
 
+def adapters() -> dict[str, Any]:
+    answer = ask("adapters", resource=adapter_cases.RESOURCE, cases=adapter_cases.CASES)
+    return {name: adapter_cases.changes(table) for name, table in answer.items()}
+
+
 def rest() -> Any:
     return test_rest.theirs_now()
 
@@ -91,6 +97,7 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "scenarios.json": scenario_outcomes.dlt_outcomes,
     "scenarios_page.json": scenario_outcomes.dlt_outcomes_of_the_page,
     "rest.json": rest,
+    "adapters.json": adapters,
 }
 
 if __name__ == "__main__":

@@ -78,7 +78,8 @@ class TableHints:
     def merged_with(self, other: TableHints) -> TableHints:
         """Return these hints changed by others: None keeps a hint, an empty value removes it.
 
-        Columns are added to the existing ones; all other hints are replaced.
+        Columns are added to the existing ones, and so are additional hints of the table; all other hints are
+        replaced.
         """
         changes = {
             each.name: _merged_hint(each.name, getattr(self, each.name), new)
@@ -146,13 +147,17 @@ def _validate(hints: TableHints) -> TableHints:
 def _merged_hint(name: str, old: Any, new: Any) -> Any:
     if new is Incremental.EMPTY or (isinstance(new, (str, Mapping, Sequence)) and not new):
         return None
-    if (
-        name in {"columns", "additional_table_hints"}
-        and isinstance(old, Mapping)
-        and isinstance(new, Mapping)
-    ):
-        return FrozenMap({**old, **{key: _merged_column(old.get(key), value) for key, value in new.items()}})
-    return new
+    if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
+        return new
+    match name:
+        case "columns":
+            return FrozenMap(
+                {**old, **{key: _merged_column(old.get(key), value) for key, value in new.items()}}
+            )
+        case "additional_table_hints":
+            return FrozenMap({**old, **new})
+        case _:
+            return new
 
 
 def _merged_column(old: Any, new: Any) -> Any:

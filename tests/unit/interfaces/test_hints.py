@@ -90,6 +90,14 @@ def test_columns_are_added_to_existing_ones() -> None:
     assert merged.merged_with(make_hints(columns=[])).columns is None
 
 
+def test_additional_table_hints_are_added_and_each_is_replaced_whole() -> None:
+    first = make_hints(additional_table_hints={"x-owner": "ada", "x-parts": {"day": "a"}})
+
+    merged = first.merged_with(make_hints(additional_table_hints={"x-parts": {"id": "b"}}))
+
+    assert merged.additional_table_hints == {"x-owner": "ada", "x-parts": {"id": "b"}}
+
+
 def test_an_empty_disposition_is_unset() -> None:
     assert make_hints(write_disposition="replace").merged_with(
         make_hints(write_disposition="")

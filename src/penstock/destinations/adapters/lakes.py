@@ -1,15 +1,16 @@
-"""Adapters: functions that set the hints of one destination on a resource."""
+"""Adapters of Delta and Iceberg tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from penstock.destinations.adapters.hints import adapted_resource
 from penstock.errors import UsageError
-from penstock.sources import Resource
-from penstock.sources.decorators import resource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from penstock.sources import Resource
 
 PartitionSpec: TypeAlias = dict[str, Any]
 """A partition of an Iceberg table: a column, a transform and its parameter."""
@@ -48,7 +49,7 @@ def databricks_adapter(
         **{name: {"name": name, "partition": True} for name in _names(partition)},
     }
     hints = {"x-table-properties": dict(table_properties)} if table_properties else None
-    return _as_resource(data).apply_hints(
+    return adapted_resource(data).apply_hints(
         columns=columns or None, additional_table_hints=hints, table_format=table_format.lower()
     )
 
@@ -70,7 +71,7 @@ def iceberg_adapter(
         **({"x-iceberg-partition": specs} if specs else {}),
         **({"x-table-properties": dict(table_properties)} if table_properties else {}),
     }
-    return _as_resource(data).apply_hints(additional_table_hints=hints or None)
+    return adapted_resource(data).apply_hints(additional_table_hints=hints or None)
 
 
 class iceberg_partition:  # noqa: N801 - dlt's name for it
@@ -126,7 +127,3 @@ def _spec(transform: str, column: str, field: str | None, parameter: int | None 
 
 def _names(columns: str | Sequence[str] | None) -> Sequence[str]:
     return (columns,) if isinstance(columns, str) else columns or ()
-
-
-def _as_resource(data: Any) -> Resource:
-    return data if isinstance(data, Resource) else resource(data, name="content")
