@@ -1066,15 +1066,17 @@ class UnknownDestination(UsageError):
 
     code = "unknown-destination"
 
-    def __init__(self, *, name: str, known: tuple[str, ...]) -> None:
+    def __init__(self, *, name: str, known: tuple[str, ...], instead: str | None = None) -> None:
+        start = suggestion(name, known) if instead is None else f"{instead}; {suggestion('', known)}"
         super().__init__(
             f"unknown destination {name!r}",
             hint="import it where Python finds it: this path is no module, and no attribute of a module"
             if "." in name
-            else f"{suggestion(name, known)}; another name needs destination.{name}.destination_type in the "
+            else f"{start}; another name needs destination.{name}.destination_type in the "
             "settings; plug-ins register an entry point in the group 'penstock.destinations'",
             name=name,
             known=known,
+            instead=instead,
         )
 
 

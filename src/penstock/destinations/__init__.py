@@ -1,4 +1,4 @@
-"""The destinations of penstock: Delta, Iceberg, plain files, and functions.
+"""The destinations of penstock: Delta, Iceberg, plain files, and functions; and names for plug-ins.
 
 Input:   sealed jobs of a package.
 Output:  committed tables, and a ledger of complete loads.
@@ -11,5 +11,52 @@ import penstock.destinations.filesystem
 import penstock.destinations.iceberg  # noqa: F401 - see above
 from penstock.destinations.factories import delta, filesystem, iceberg
 from penstock.destinations.functions.decorator import destination
+from penstock.destinations.plugins import (
+    athena,
+    bigquery,
+    clickhouse,
+    databricks,
+    dremio,
+    duckdb,
+    ducklake,
+    dummy,
+    fabric,
+    lance,
+    lancedb,
+    motherduck,
+    mssql,
+    postgres,
+    qdrant,
+    redshift,
+    snowflake,
+    sqlalchemy,
+    synapse,
+    weaviate,
+)
 
-__all__ = ["delta", "destination", "filesystem", "iceberg"]
+__all__ = [
+    "athena",
+    "bigquery",
+    "clickhouse",
+    "databricks",
+    "delta",
+    "destination",
+    "dremio",
+    "duckdb",
+    "ducklake",
+    "dummy",
+    "fabric",
+    "filesystem",
+    "iceberg",
+    "lance",
+    "lancedb",
+    "motherduck",
+    "mssql",
+    "postgres",
+    "qdrant",
+    "redshift",
+    "snowflake",
+    "sqlalchemy",
+    "synapse",
+    "weaviate",
+]

@@ -15,6 +15,7 @@ from penstock.errors import InvalidDestinationReference, UnknownDestination, Usa
 from penstock.interfaces.capabilities import DestinationCapabilitiesContext
 from penstock.interfaces.client import JobClientBase
 from penstock.interfaces.configuration import DestinationClientConfiguration
+from penstock.interfaces.replacements import REPLACEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +82,11 @@ def find_destination(name: str) -> DestinationReference:
     """
     for entry in entry_points(group=ENTRY_POINT_GROUP, name=name):
         return _load_entry(entry)
-    raise UnknownDestination(name=name, known=destination_names())
+    raise _unknown_destination(name)
+
+
+def _unknown_destination(name: str) -> UnknownDestination:
+    return UnknownDestination(name=name, known=destination_names(), instead=REPLACEMENTS.get(name))
 
 
 def _load_entry(entry: EntryPoint) -> DestinationReference:
@@ -351,7 +356,7 @@ def registered_destination(name: str) -> Destination:
     """
     for entry in entry_points(group=ENTRY_POINT_GROUP, name=name):
         return _registered_destination(entry)
-    raise UnknownDestination(name=name, known=destination_names())
+    raise _unknown_destination(name)
 
 
 def _registered_destination(entry: EntryPoint) -> Destination:

@@ -52,10 +52,10 @@ def column_names(adapter: str, argument: str, value: Any) -> list[str]:
     return list(names)
 
 
-def checked_word(adapter: str, argument: str, value: str, known: Collection[str]) -> str:
-    """Return a word if it is known."""
-    if value not in known:
-        raise UsageError(f"{argument} of {adapter} cannot be {value!r}", hint=suggestion(value, known))
+def checked_word(adapter: str, argument: str, value: str, words: Collection[str]) -> str:
+    """Return a value that is one of these words."""
+    if value not in words:
+        raise UsageError(f"{argument} of {adapter} cannot be {value!r}", hint=suggestion(value, words))
     return value
 
 
