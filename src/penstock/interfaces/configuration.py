@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from penstock.config import BaseConfiguration, NotResolved, configspec, redact
 from penstock.errors import UsageError
@@ -11,6 +11,29 @@ if TYPE_CHECKING:
     from penstock.config import AwsCredentials
     from penstock.schema import Schema
     from penstock.schema.types import DataType
+
+
+CsvQuoting = Literal["quote_all", "quote_needed", "quote_minimal", "quote_none"]
+"""Which values of CSV files are in quotes."""
+
+
+@configspec
+class CsvFormatConfiguration(BaseConfiguration):
+    """The format of CSV files, for a setting of third-party destinations.
+
+    penstock's own CSV files are as the `filesystem` destination describes them.
+
+    >>> CsvFormatConfiguration(delimiter="|", include_header=False).quoting
+    'quote_needed'
+    """
+
+    delimiter: str = ","
+    include_header: bool = True
+    quoting: CsvQuoting = "quote_needed"
+    lineterminator: str = "\n"
+    encoding: str = "utf-8"
+    encoding_errors: str = "strict"
+    on_error_continue: bool = False
 
 
 @configspec
