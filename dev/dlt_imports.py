@@ -52,6 +52,26 @@ class Corpus:
         }
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """The numbers of files whose references resolve, and of those whose imports do."""
+
+    files: int
+    resolved: int
+    imported: int
+
+    @classmethod
+    def of(cls, missing: Mapping[str, References]) -> Coverage:
+        """Count the files by what they lack; reading an attribute is no import.
+
+        >>> Coverage.of({"a.py": (), "b.py": ("dlt@hub",), "c.py": ("dlt.hub",)})
+        Coverage(files=3, resolved=1, imported=2)
+        """
+        resolved = sum(not references for references in missing.values())
+        imported = sum(not [line for line in lines if "@" not in line] for lines in missing.values())
+        return cls(len(missing), resolved, imported)
+
+
 def corpora() -> list[Corpus]:
     """Read the recorded references."""
     documents = [(path.stem, json.loads(path.read_text("utf-8"))) for path in sorted(FOLDER.glob("*.json"))]
@@ -189,12 +209,12 @@ def main(arguments: list[str]) -> None:
     needed: Counter[str] = Counter()
     for corpus in corpora():
         missing = corpus.missing(*arguments)
-        resolved = sum(not references for references in missing.values())
-        imported = sum(not [line for line in lines if "@" not in line] for lines in missing.values())
+        coverage = Coverage.of(missing)
         needed.update(line for lines in missing.values() for line in lines)
         print(
-            f"{corpus.name:<24}{resolved:>4} of {len(missing):>3} resolve: {resolved / len(missing):6.1%},"
-            f" imports alone {imported / len(missing):6.1%} ({corpus.origin})"
+            f"{corpus.name:<24}{coverage.resolved:>4} of {coverage.files:>3} resolve:"
+            f" {coverage.resolved / coverage.files:6.1%},"
+            f" imports alone {coverage.imported / coverage.files:6.1%} ({corpus.origin})"
         )
     print()
     for reference, files in needed.most_common():

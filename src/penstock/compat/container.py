@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from penstock.config import in_scope, scope
 from penstock.errors import NotDuringRun, UsageError
 from penstock.interfaces.run_context import current_context, override_context
+from penstock.interfaces.scheduler import TimeIntervalContext, interval_block, interval_context
 from penstock.pipeline.pipeline import active_pipeline
 from penstock.pipeline.state import StateInjectableContext
 
@@ -71,6 +72,8 @@ class Container:
             context = StateInjectableContext(state=state)
         elif kind is ConfigSectionContext:
             context = ConfigSectionContext(scope().pipeline_name, scope().sections)
+        elif kind is TimeIntervalContext:
+            context = interval_context()
         else:
             raise _unknown_context(kind)
         return cast("ContextT", context)
@@ -84,6 +87,8 @@ class Container:
                 block = override_context(state=config.state)
             case ConfigSectionContext():
                 block = in_scope(pipeline_name=config.pipeline_name, sections=config.sections or None)
+            case TimeIntervalContext():
+                block = interval_block(config)
             case _:
                 raise _unknown_context(type(config))
         with block:

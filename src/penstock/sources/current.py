@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import CurrentLoadPackageStateNotAvailable, NotDuringRun
 from penstock.interfaces.run_context import current_context
+from penstock.interfaces.scheduler import interval
 from penstock.sources.state import resource_state, source_state
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ __all__ = [
     "destination_state",
     "get_resource",
     "get_resource_metrics",
+    "interval",
     "load_package_state",
     "pipeline",
     "resource",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,10 +12,13 @@ from penstock.common.configuration.container import Container
 from penstock.common.configuration.specs import ConfigSectionContext
 from penstock.common.pipeline import PipelineContext, StateInjectableContext
 from penstock.errors import NotDuringRun, UsageError
+from penstock.extract.incremental.context import TimeIntervalContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+DAY = datetime(2024, 1, 15, tzinfo=UTC), datetime(2024, 1, 16, tzinfo=UTC)
 
 
 def test_a_resource_reads_and_changes_the_state_of_the_block() -> None:
@@ -31,6 +35,39 @@ def test_a_resource_reads_and_changes_the_state_of_the_block() -> None:
         assert Container()[StateInjectableContext].state is document
 
     assert list(messages) == [{"count": 1}]
+
+
+def test_the_interval_of_a_block_is_the_range_of_cursors_that_take_it() -> None:
+    @penstock.resource
+    def visits(
+        at: Any = penstock.sources.incremental[datetime]("at", allow_external_schedulers=True),
+    ) -> Iterator[dict[str, Any]]:
+        assert (at.initial_value, at.end_value) == DAY
+        assert penstock.current.interval() == DAY
+        yield from ({"at": DAY[0] + timedelta(hours=12 * number)} for number in range(-1, 4))
+
+    with Container().injectable_context(TimeIntervalContext(interval=DAY)):
+        hours = [visit["at"].hour for visit in visits()]
+
+    assert hours == [0, 12]
+    assert penstock.current.interval() is None
+
+
+def test_a_block_may_allow_the_interval_for_cursors_that_leave_it_open() -> None:
+    def visits(at: Any) -> list[dict[str, Any]]:
+        rows = [{"at": DAY[0]}, {"at": DAY[1]}]
+        resource = penstock.resource(rows, name="visits")
+        resource.apply_hints(incremental=at)
+        return list(resource)
+
+    naive = DAY[0].replace(tzinfo=None), DAY[1].replace(tzinfo=None)
+    block = TimeIntervalContext(interval=naive, allow_external_schedulers=True)
+    with Container().injectable_context(block):
+        assert Container()[TimeIntervalContext] == block
+        assert visits(penstock.sources.incremental[datetime]("at")) == [{"at": DAY[0]}]
+        assert len(visits(penstock.sources.incremental[datetime]("at", allow_external_schedulers=False))) == 2
+
+    assert len(visits(penstock.sources.incremental[datetime]("at"))) == 2
 
 
 def test_state_outside_of_a_block_is_an_error() -> None:

@@ -7,9 +7,9 @@ import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from penstock.errors import UsageError
+from penstock.interfaces.scheduler import END_VARIABLE, START_VARIABLE, are_schedulers_allowed, interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,11 +22,6 @@ _DATETIME_PATTERN: Final = re.compile(
     r"^\d{4}-\d{2}-\d{2}T\d{2}(?P<minute>:\d{2}(?P<second>:\d{2}(?P<fraction>\.\d+)?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?)?$",
     re.ASCII,
 )
-START_VARIABLE: Final = "DLT_INTERVAL_START"
-END_VARIABLE: Final = "DLT_INTERVAL_END"
-TIMEZONE_VARIABLE: Final = "DLT_INTERVAL_TIMEZONE"
-ALLOW_VARIABLE: Final = "DLT_ALLOW_EXTERNAL_SCHEDULERS"
-_TRUE_VALUES: Final = frozenset(("true", "1", "yes", "y", "t", "on"))
 
 
 def lagged_start(options: CursorOptions, last_value: Any) -> Any:
@@ -140,14 +135,14 @@ def with_scheduler_interval(
     """
     if not _is_allowed(options, environment):
         return options
-    interval = _interval(environment)
-    if interval is None:
+    bounds = interval(environment)
+    if bounds is None:
         raise UsageError(
             f"the incremental of {resource} takes its range from a scheduler, but no interval is set",
             hint=f"set {START_VARIABLE} and {END_VARIABLE} to timestamps such as 2024-01-01T00:00:00Z, or "
             "remove allow_external_schedulers",
         )
-    start, end = (_to_cursor_type(timestamp, options, resource) for timestamp in interval)
+    start, end = (_to_cursor_type(timestamp, options, resource) for timestamp in bounds)
     pick, initial, end_value = options.last_value_func, options.initial_value, options.end_value
     if initial is not None:
         start = align_timezone(start, initial)
@@ -161,26 +156,7 @@ def with_scheduler_interval(
 def _is_allowed(options: CursorOptions, environment: Mapping[str, str]) -> bool:
     if options.allow_external_schedulers is not None:
         return options.allow_external_schedulers
-    return environment.get(ALLOW_VARIABLE, "").lower() in _TRUE_VALUES
-
-
-def _interval(environment: Mapping[str, str]) -> tuple[datetime, datetime] | None:
-    start, end = environment.get(START_VARIABLE), environment.get(END_VARIABLE)
-    if not start or not end:
-        return None
-    try:
-        zone = ZoneInfo(environment[TIMEZONE_VARIABLE]) if environment.get(TIMEZONE_VARIABLE) else UTC
-        return _parse_datetime(start).astimezone(zone), _parse_datetime(end).astimezone(zone)
-    except (ValueError, ZoneInfoNotFoundError) as error:
-        raise UsageError(
-            f"{START_VARIABLE}, {END_VARIABLE} and {TIMEZONE_VARIABLE} are not a valid interval: {error}",
-            hint="use timestamps such as 2024-01-01T00:00:00Z and time zones such as Europe/Berlin",
-        ) from error
-
-
-def _parse_datetime(text: str) -> datetime:
-    timestamp = datetime.fromisoformat(text)
-    return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
+    return are_schedulers_allowed(environment)
 
 
 def _to_cursor_type(timestamp: datetime, options: CursorOptions, resource: str) -> Any:

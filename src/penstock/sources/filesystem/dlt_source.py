@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import AwsCredentials, config_value
@@ -22,6 +23,8 @@ from penstock.sources.state import resource_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fsspec import AbstractFileSystem
 
     from penstock.sources.filesystem.items import ListedFile
 
@@ -55,27 +58,54 @@ def filesystem(
     [('a.csv', 'text/csv', 2)]
     """
     location = FolderLocation.of(bucket_url, credentials, kwargs=kwargs, client_kwargs=client_kwargs)
-    glob = Glob(file_glob)
-
-    def list_pages() -> Iterator[list[FileItemDict]]:
-        has_stored_cursor = _has_stored_cursor()
-        if has_stored_cursor:
-            _check_same_listing(location, glob)
-        for page in batches(list_files(location, glob), size=files_per_page):
-            if has_stored_cursor:
-                resource_state()[_LISTING_KEY] = _listing_digest(location, glob)
-            items = [FileItemDict.of(file, location) for file in page]
-            if extract_content:
-                for item in items:
-                    item["file_content"] = item.read_bytes()
-            yield items
-
-    listing = Resource.from_data(list_pages, name="filesystem", section="filesystem")
+    pages = FilePages(location, Glob(file_glob), files_per_page, extract_content)
+    listing = Resource.from_data(pages, name="filesystem", section="filesystem")
     listing.apply_hints(primary_key="file_url")
     if incremental is not None:
         listing.apply_hints(incremental=incremental)
     listing.change(needs=location.needs)
     return listing
+
+
+@dataclass(frozen=True, slots=True)
+class FilePages:
+    """The files of a folder as pages of rows, listed at each call."""
+
+    location: FolderLocation
+    glob: Glob
+    files_per_page: int
+    extract_content: bool
+
+    def __call__(self) -> Iterator[list[FileItemDict]]:
+        """Yield the pages; a stored cursor must be that of this listing."""
+        location, glob = self.location, self.glob
+        has_stored_cursor = _has_stored_cursor()
+        if has_stored_cursor:
+            _check_same_listing(location, glob)
+        for page in batches(list_files(location, glob), size=self.files_per_page):
+            if has_stored_cursor:
+                resource_state()[_LISTING_KEY] = _listing_digest(location, glob)
+            items = [FileItemDict.of(file, location) for file in page]
+            if self.extract_content:
+                for item in items:
+                    item["file_content"] = item.read_bytes()
+            yield items
+
+
+def fsspec_from_resource(filesystem_instance: Resource) -> AbstractFileSystem:
+    """Return the file system, with its credentials, that a resource of `filesystem` lists.
+
+    >>> import tempfile
+    >>> fsspec_from_resource(filesystem(tempfile.mkdtemp())).exists("/")
+    True
+    """
+    function = filesystem_instance.declaration.user_function
+    if function is None or not isinstance(function.function, FilePages):
+        raise UsageError(
+            f"{filesystem_instance.name} is not a listing of files", hint="pass the result of filesystem()"
+        )
+    file_system: AbstractFileSystem = function.function.location.file_system
+    return file_system
 
 
 def _has_stored_cursor() -> bool:

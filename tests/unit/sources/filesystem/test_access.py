@@ -26,6 +26,7 @@ from penstock.sources.filesystem import (
     fsspec_filesystem,
     glob_files,
 )
+from penstock.sources.filesystem.helpers import fsspec_from_resource
 from penstock.sources.filesystem.location import FolderLocation
 
 if TYPE_CHECKING:
@@ -140,3 +141,12 @@ def test_names_of_sqlalchemy_are_refused_with_what_replaces_them(name: str, repl
     assert replacement in str(failure.value.hint)
     for module in (sql_database, files_module):
         assert not hasattr(module, "a_name_that_never_was")
+
+
+def test_the_file_system_of_a_listing_has_the_credentials_of_the_listing(tmp_path: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    listing = penstock.sources.filesystem.filesystem("memory://data", credentials=memory).with_name("orders")
+
+    assert fsspec_from_resource(listing) is memory
+    with pytest.raises(UsageError, match="rows is not a listing of files"):
+        fsspec_from_resource(penstock.resource([{"path": str(tmp_path)}], name="rows"))
