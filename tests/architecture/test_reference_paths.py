@@ -9,8 +9,10 @@ from dev.pages import absent_names, auxiliary_names, items
 from tests.architecture.source_tree import PACKAGE
 from tests.rule_assertions import assert_no_offenders
 
-PATH_FOLDERS = ("common", "sources/helpers")
+PATH_FOLDERS = ("common", "extract/incremental", "sources/helpers")
 """The folders of import paths that code written for dlt uses."""
+PATH_MODULES = ("sources/filesystem/helpers.py", "sources/sql_database/helpers.py")
+"""Such paths in folders that have code."""
 
 
 def test_every_item_of_the_pages_is_at_its_path_with_its_arguments_and_a_test() -> None:
@@ -56,7 +58,8 @@ def is_reexport(statement: ast.stmt) -> bool:
 
 
 def test_modules_of_the_pages_paths_only_reexport() -> None:
-    modules = sorted(path for folder in PATH_FOLDERS for path in (PACKAGE / folder).rglob("*.py"))
+    in_folders = (path for folder in PATH_FOLDERS for path in (PACKAGE / folder).rglob("*.py"))
+    modules = sorted([*in_folders, *(PACKAGE / path for path in PATH_MODULES)])
 
     assert modules
     assert_no_offenders(
