@@ -1,4 +1,4 @@
-"""The context of a run for user code: the one context variable of this package, and the set of seen items.
+"""The context of a run for user code: its context variable, and the set of seen items.
 
 Set by pipeline, extract and load, and copied into their threads. Read by public functions, never by internal
 decisions.
