@@ -367,10 +367,20 @@ def _registered_destination(entry: EntryPoint) -> Destination:
 
 def _destination_of_module(module: ModuleType) -> Destination:
     """Return the destination that is registered with an object in a module, or in a package below it."""
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
-        if f"{entry.module}.".startswith(f"{module.__name__}."):
+    entries = [
+        entry
+        for entry in entry_points(group=ENTRY_POINT_GROUP)
+        if f"{entry.module}.".startswith(f"{module.__name__}.")
+    ]
+    match entries:
+        case [entry]:
             return _registered_destination(entry)
-    raise InvalidDestinationReference(name=module.__name__, found="a module without a registered destination")
+        case []:
+            problem = "a module without a registered destination"
+        case _:
+            names = ", ".join(sorted(entry.name for entry in entries))
+            problem = f"a module with several destinations: {names}"
+    raise InvalidDestinationReference(name=module.__name__, found=problem)
 
 
 def _unregistered_destination(reference: DestinationReference) -> Destination:

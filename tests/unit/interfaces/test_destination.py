@@ -94,6 +94,12 @@ def test_every_form_of_a_registered_destination_means_the_same(form: Any, tmp_pa
     assert pipeline.destination.configured_name is None
 
 
+@pytest.mark.parametrize("form", [penstock.destinations, "penstock.destinations"], ids=["module", "path"])
+def test_a_module_with_several_destinations_is_refused(form: Any) -> None:
+    with pytest.raises(InvalidDestinationReference, match="several destinations: delta, filesystem, iceberg"):
+        Destination.from_reference(form)
+
+
 @pytest.mark.parametrize("form", [my_destination, f"{__name__}.my_destination"], ids=["function", "path"])
 def test_a_factory_of_the_user_is_called_without_arguments(form: Any) -> None:
     destination = Destination.from_reference(form)
