@@ -20,6 +20,9 @@ RESTORE: Final = "tests/unit/pipeline/test_restore.py"
 PRIOR: Final = "tests/unit/normalize/test_prior_schema.py"
 REFRESH: Final = "tests/unit/load/test_refresh.py"
 _ARRIVES: Final = f"{CAPABILITIES}::test_the_client_gets_a_capability_that_only_it_can_honour"
+_SHORTENED: Final = (
+    f"{CAPABILITIES}::test_names_of_a_load_are_shortened_to_the_longest_that_the_destination_holds"
+)
 _NAMES: Final = f"{CAPABILITIES}::test_names_that_the_destination_cannot_hold_are_refused"
 _TYPES: Final = f"{CAPABILITIES}::test_columns_are_declared_within_the_types_of_the_destination"
 
@@ -57,16 +60,10 @@ FIELDS: Final[dict[str, CapabilityField]] = {
     ),
     "supported_replace_strategies": _engine(
         "the first is the default; the client finds the choice in `x-replace-strategy`",
-        f"{STRATEGIES}::test_the_first_replace_strategy_is_the_default",
+        f"{CAPABILITIES}::test_the_client_finds_the_strategies_of_a_table",
     ),
-    "max_identifier_length": _engine(
-        "longer names are shortened",
-        _NAMES,
-    ),
-    "max_column_identifier_length": _engine(
-        "longer names are shortened",
-        _NAMES,
-    ),
+    "max_identifier_length": _engine("longer names are shortened", _SHORTENED),
+    "max_column_identifier_length": _engine("longer names are shortened", _SHORTENED),
     "has_case_sensitive_identifiers": _engine(
         "False: of two columns that differ only in case, the second gets a tag; such tables are refused",
         f"{PRIOR}::test_columns_that_are_one_name_at_the_destination_get_different_names",

@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.destinations.warehouse import WarehouseConfiguration, warehouse
+from tests.destinations.warehouse import WarehouseConfiguration, WarehouseReference, warehouse
 from tests.rule_assertions import TESTS, assert_no_offenders
 from tests.unit.interfaces.capability_fields import FIELDS
 from tests.unit.pipeline.fake_session import fake_session
@@ -19,12 +19,13 @@ from penstock.errors import (
     UnsupportedCapability,
     UsageError,
 )
-from penstock.interfaces import DataTypeMapper, DestinationCapabilitiesContext, JobClientBase
+from penstock.interfaces import DataTypeMapper, Destination, DestinationCapabilitiesContext, JobClientBase
 from penstock.interfaces.capabilities import check_capabilities
 from penstock.normalize.prior_schema import inference_options
 from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.target import open_target
 from penstock.pipeline.workdir import WorkDir
+from penstock.pipeline.workspace import Workspace
 from penstock.schema import Column, Schema, Table, decide, gather, naming_convention
 from penstock.schema.spark_types import NESTED_TYPE_HINT
 
@@ -91,9 +92,14 @@ def _default(value: Any) -> str:
 
 
 @pytest.mark.parametrize("name", CLIENT_FIELDS)
-def test_the_client_gets_a_capability_that_only_it_can_honour(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("setter", ["reference", "argument"])
+def test_the_client_gets_a_capability_that_only_it_can_honour(name: str, setter: str, tmp_path: Path) -> None:
     value = object()
-    destination = warehouse(tmp_path, **{name: value})
+    destination = (
+        warehouse(tmp_path, **{name: value})
+        if setter == "reference"
+        else Destination("warehouse", WarehouseReference(), {"folder": str(tmp_path), name: value})
+    )
     context = PipelineContext(pipeline_name="shop", dataset_name="demo", workdir=WorkDir(tmp_path / "work"))
 
     opened = open_target(destination, context, spark=None).client()
@@ -166,6 +172,32 @@ def test_names_that_the_destination_cannot_hold_are_refused(
     client(*tables).verify_schema(names)
     with pytest.raises((IdentifierTooLongException, DestinationTerminalException), match=problem):
         client(*tables, **capabilities).verify_schema(names)
+
+
+@pytest.mark.parametrize(("tables", "columns"), [(12, 30), (30, 12)])
+def test_names_of_a_load_are_shortened_to_the_longest_that_the_destination_holds(
+    tmp_path: Path, tables: int, columns: int
+) -> None:
+    destination = warehouse(tmp_path, max_identifier_length=tables, max_column_identifier_length=columns)
+    context = PipelineContext(pipeline_name="shop", dataset_name="demo", workdir=WorkDir(tmp_path / "work"))
+    workspace = Workspace(open_target(destination, context, spark=None), spark=fake_session())
+
+    naming = workspace.naming(Schema("shop"))
+
+    assert len(naming.normalize_identifier("a_name_of_twenty_one")) == 12
+
+
+def test_the_client_finds_the_strategies_of_a_table() -> None:
+    opened = client(
+        {**table("kept"), "write_disposition": "replace"},
+        {**table("known"), "write_disposition": "merge"},
+        supported_replace_strategies=("truncate-and-insert", "insert-from-staging"),
+        supported_merge_strategies=("upsert", "delete-insert"),
+    )
+
+    kept, known = (dict(opened.prepare_load_table(name)) for name in ("kept", "known"))
+
+    assert (kept["x-replace-strategy"], known["x-merge-strategy"]) == ("truncate-and-insert", "upsert")
 
 
 @pytest.mark.parametrize(

@@ -802,8 +802,9 @@ def test_a_destination_may_allow_fewer_jobs_than_the_settings(tmp_path: Path) ->
     assert scenario.world.at_once["most"] == 1
 
 
-def test_a_too_long_name_is_refused_before_any_job(tmp_path: Path) -> None:
-    scenario = sealed_scenario(tmp_path, capabilities={"max_identifier_length": 8})
+@pytest.mark.parametrize("script", [{}, {"by_commits": []}], ids=["by statements", "by commits"])
+def test_a_too_long_name_is_refused_before_any_job(tmp_path: Path, script: dict[str, list[str]]) -> None:
+    scenario = sealed_scenario(tmp_path, capabilities={"max_identifier_length": 8}, script=script)
 
     with pytest.raises(IdentifierTooLongException, match="items__tags"):
         scenario.load()
