@@ -20,6 +20,8 @@ import pytest
 from hypothesis import HealthCheck, core, settings
 from pyspark.sql import SparkSession
 
+from penstock.pipeline.pipeline import active_pipeline
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -154,6 +156,14 @@ def classic_session(*jar_groups: str) -> SparkSession:
         .config("spark.executor.memory", "1g")
         .getOrCreate()
     )
+
+
+@pytest.fixture(autouse=True)
+def _no_pipeline_stays_active() -> Iterator[None]:
+    """Deactivate the pipeline of a test: schemas and settings of the next one would follow it."""
+    yield
+    if (pipeline := active_pipeline()) is not None:
+        pipeline.deactivate()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -74,17 +75,17 @@ def pipeline_overview(pipeline: Pipeline) -> dict[str, Any]:
     schemas = pipeline.schemas
     return {
         "pipeline_name": pipeline.pipeline_name,
-        "working_dir": str(pipeline.working_dir),
+        "working_dir": pipeline.working_dir,
         "destination": pipeline.destination.destination_name if pipeline.destination else None,
         "dataset_name": pipeline.dataset_name,
         "location": location_of(pipeline),
         "first_run": pipeline.first_run,
         "extracted_packages": extracted,
         "normalized_packages": normalized,
-        "completed_packages": len(pipeline.list_completed_load_packages()),
+        "completed_packages": len(pipeline.list_retained_load_packages()),
         "state_version": pipeline.state.get("_state_version"),
         "schemas": {name: len(schema.data_tables()) for name, schema in schemas.items()},
-        "last_run": run_summary(LocalPipeline(pipeline.working_dir).last_run),
+        "last_run": run_summary(LocalPipeline(Path(pipeline.working_dir)).last_run),
     }
 
 

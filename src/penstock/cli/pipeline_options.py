@@ -146,7 +146,7 @@ def target_of(pipeline: Pipeline) -> Target | None:
     context = PipelineContext(
         pipeline_name=pipeline.pipeline_name,
         dataset_name=pipeline.dataset_name,
-        workdir=WorkDir(pipeline.working_dir),
+        workdir=WorkDir(Path(pipeline.working_dir)),
     )
     return late_imports.target.open_target(
         pipeline.destination, context, spark=None, staging=pipeline.staging

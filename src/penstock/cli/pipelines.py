@@ -6,6 +6,7 @@ import json
 import sys
 from enum import StrEnum
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
@@ -203,9 +204,7 @@ def sync(
     pipeline = ref.open()
     effect = _sync_effect(pipeline, forget=forget)
     if effect is not None:
-        confirm(
-            [f"The state and the schemas in {pipeline.working_dir} are {effect}. Packages are kept."], yes=yes
-        )
+        confirm([f"The state and the schemas in {pipeline.working_dir} are {effect}."], yes=yes)
     pipeline.sync_destination()
     version, schemas = pipeline.state.get("_state_version"), list(pipeline.schemas)
     if as_json:
@@ -369,7 +368,7 @@ def _package_infos(pipeline: Pipeline) -> Iterator[LoadPackageInfo]:
 
 
 def _all_ids(pipeline: Pipeline) -> list[str]:
-    return sorted({*_pending_ids(pipeline), *pipeline.list_completed_load_packages()})
+    return sorted({*_pending_ids(pipeline), *pipeline.list_retained_load_packages()})
 
 
 def _pending_ids(pipeline: Pipeline) -> list[str]:
@@ -386,8 +385,8 @@ def _sync_effect(pipeline: Pipeline, *, forget: bool) -> str | None:
         return None
     dataset = f"{target.destination.destination_name} dataset {pipeline.dataset_name!r}"
     outcome = late_imports.sync.preview_sync(target)
-    if outcome == "restored" and LocalPipeline(pipeline.working_dir).state is not None:
-        return f"replaced by those of {dataset}, which are not older"
+    if outcome == "restored" and LocalPipeline(Path(pipeline.working_dir)).state is not None:
+        return f"replaced by those of {dataset}, which are newer"
     if outcome != "forgotten":
         return None
     if not forget:

@@ -1,6 +1,7 @@
 """The scope of lookups: sections and pipeline, in the one context variable of this package.
 
-Set by pipeline, extract and load, and copied into their threads. Read when a decorated function is called.
+Set by pipeline, extract and load, and copied into their threads. Other threads that have set nothing have the
+pipeline that was activated last. Read when a decorated function is called.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ class Scope:
     """Records the settings that are found."""
 
 
-_scope: ContextVar[Scope] = ContextVar("penstock_config_scope", default=Scope())  # noqa: B039 - a frozen value
+_scope: ContextVar[Scope | None] = ContextVar("penstock_config_scope", default=None)
+
+
+class _ProcessScope:
+    """The scope of threads that have set none."""
+
+    scope = Scope()
 
 
 def scope() -> Scope:
@@ -38,7 +45,7 @@ def scope() -> Scope:
     >>> scope()
     Scope(pipeline_name=None, sections=())
     """
-    return _scope.get()
+    return _scope.get() or _ProcessScope.scope
 
 
 @contextmanager
@@ -57,14 +64,18 @@ def in_scope(
     """
     token = _scope.set(_updated_scope(pipeline_name, sections, resolved))
     try:
-        yield _scope.get()
+        yield scope()
     finally:
         _scope.reset(token)
 
 
-def enter_scope(*, pipeline_name: str | None = None, sections: tuple[str, ...] | None = None) -> None:
-    """Change the scope until further notice, for a pipeline that is activated; an empty name clears it."""
-    _scope.set(_updated_scope(pipeline_name, sections))
+def enter_scope(*, pipeline_name: str) -> None:
+    """Change the pipeline until further notice, when it is activated; an empty name clears it.
+
+    Threads that have set nothing have the same one.
+    """
+    _scope.set(_updated_scope(pipeline_name, None))
+    _ProcessScope.scope = Scope(pipeline_name=pipeline_name or None)
 
 
 def resource_sections(*own: str) -> tuple[str, ...]:
@@ -83,7 +94,7 @@ def resource_sections(*own: str) -> tuple[str, ...]:
 def _updated_scope(
     pipeline_name: str | None, sections: tuple[str, ...] | None, resolved: ResolvedValues | None = None
 ) -> Scope:
-    now = _scope.get()
+    now = scope()
     return replace(
         now,
         pipeline_name=now.pipeline_name if pipeline_name is None else pipeline_name or None,

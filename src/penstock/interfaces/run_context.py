@@ -1,7 +1,7 @@
 """The context of a run for user code: its context variable, and the set of seen items.
 
-Set by pipeline, extract and load, and copied into their threads. Read by public functions, never by internal
-decisions.
+Set by pipeline, extract and load, and copied into their threads. Other threads that have set nothing see the
+pipeline that was activated last. Read by public functions, never by internal decisions.
 """
 
 from __future__ import annotations
@@ -76,16 +76,22 @@ class RunContext:
     """Tracks the work of a thread in a session within a block."""
 
 
-_context: ContextVar[RunContext] = ContextVar("penstock_current", default=RunContext())  # noqa: B039 - a frozen value
+_context: ContextVar[RunContext | None] = ContextVar("penstock_current", default=None)
+
+
+class _ProcessContext:
+    """The context of threads that have set none."""
+
+    context = RunContext()
 
 
 def current_context() -> RunContext:
-    """Return the context of the calling thread; all fields are None outside of a run.
+    """Return the context of the calling thread; all fields but `pipeline` are None outside of a run.
 
     >>> current_context().package is None
     True
     """
-    return _context.get()
+    return _context.get() or _ProcessContext.context
 
 
 def is_on_executor() -> bool:
@@ -99,9 +105,10 @@ def is_on_executor() -> bool:
     return tasks is not None and tasks.TaskContext.get() is not None
 
 
-def update_context(**changes: Any) -> None:
-    """Change fields until further notice, for a pipeline that is activated."""
-    _context.set(replace(_context.get(), **changes))
+def activate_in_process(pipeline: Any) -> None:
+    """Set the pipeline of this thread, and of those that have set nothing; None for none."""
+    _context.set(replace(current_context(), pipeline=pipeline))
+    _ProcessContext.context = RunContext(pipeline=pipeline)
 
 
 @contextmanager
@@ -112,9 +119,9 @@ def override_context(**changes: Any) -> Iterator[RunContext]:
     ...     current_context().resource_name
     'items'
     """
-    token = _context.set(replace(_context.get(), **changes))
+    token = _context.set(replace(current_context(), **changes))
     try:
-        yield _context.get()
+        yield current_context()
     finally:
         _context.reset(token)
 
@@ -128,7 +135,7 @@ def context_with(**changes: Any) -> Context:
     True
     """
     context = copy_context()
-    context.run(_context.set, replace(_context.get(), **changes))
+    context.run(_context.set, replace(current_context(), **changes))
     return context
 
 
@@ -140,4 +147,4 @@ def update_in_context(context: Context, **changes: Any) -> None:
     >>> made.run(lambda: (current_context().source_name, current_context().resource_name))
     ('shop', 'items')
     """
-    context.run(lambda: _context.set(replace(_context.get(), **changes)))
+    context.run(lambda: _context.set(replace(current_context(), **changes)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 from penstock.errors import (
     LoadClientUnsupportedFileFormats,
     LoadClientUnsupportedWriteDisposition,
     UsageError,
 )
-from penstock.interfaces.capabilities import WRITTEN_FORMATS
+from penstock.interfaces.capabilities import WRITTEN_FORMATS, TLoaderReplaceStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         DestinationCapabilitiesContext,
         TLoaderFileFormat,
         TLoaderMergeStrategy,
-        TLoaderReplaceStrategy,
     )
     from penstock.schema import TTableSchema
 
@@ -108,6 +107,27 @@ def replace_strategy(
     if name is not None and name not in supported:
         raise _unsupported(str(requested), supported, table)
     return cast("TLoaderReplaceStrategy | None", name)
+
+
+def check_replace_strategy(
+    capabilities: DestinationCapabilitiesContext, requested: str | None, destination: str
+) -> None:
+    """Refuse a setting for `replace_strategy` that no table of the destination can have.
+
+    >>> from penstock.interfaces import find_destination
+    >>> check_replace_strategy(find_destination("delta").capabilities(), "nonsense", "lake")
+    Traceback (most recent call last):
+    penstock.errors.LoadClientUnsupportedWriteDisposition: lake does not support 'nonsense'...
+    """
+    if requested is None:
+        return
+    allowed: tuple[str, ...] = tuple(capabilities.supported_replace_strategies)
+    if capabilities.replace_strategies_selector is not None or not allowed:
+        allowed = get_args(TLoaderReplaceStrategy)  # a table decides, or none is replaced
+    if _PAGE_NAMES.get(requested, requested) not in allowed:
+        raise LoadClientUnsupportedWriteDisposition(
+            write_disposition=requested, supported=(*_PAGE_NAMES, *allowed), destination=destination
+        )
 
 
 def _unsupported(

@@ -68,6 +68,8 @@ class ExtractManifest:
     """The schema document of the source, if it has one."""
     state: Mapping[str, Any] | None = None
     """The state of all sources after this package, in typed JSON; None if unknown."""
+    user_values: Mapping[str, Any] | None = None
+    """The keys of users in the pipeline state after this package, in typed JSON; None if unchanged."""
     contract: Mapping[str, Any] | str | None = None
     """The schema contract of the run, which overrides those of sources and resources."""
     refresh: Refresh | None = None
@@ -88,6 +90,7 @@ class ExtractManifest:
             "tables": thaw(self.declared_tables) or None,
             "schema": thaw(self.schema),
             "state": thaw(self.state),
+            "user_values": thaw(self.user_values),
             "contract": thaw(self.contract),
             "refresh": None if self.refresh is None else self.refresh.to_dict(),
             "change": self.change_id,
@@ -105,6 +108,7 @@ class ExtractManifest:
                     declared_tables=freeze(document.get("tables", {})),
                     schema=freeze(document.get("schema")),
                     state=freeze(document.get("state")),
+                    user_values=freeze(document.get("user_values")),
                     contract=freeze(document.get("contract")),
                     refresh=_parse_refresh(document.get("refresh")),
                     change_id=document.get("change"),

@@ -10,11 +10,13 @@ from penstock.interfaces.progress import Collector
 from penstock.pipeline.schema_files import SchemaFiles
 from penstock.pipeline.workdir import check_name
 from penstock.schema import naming_convention
+from penstock.schema.destination_names import DestinationNames
 from penstock.schema.stored_schema import MAX_NAME_LENGTH
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from penstock.interfaces import Destination
     from penstock.interfaces.frame_engine import FrameEngine
     from penstock.pipeline.settings import RunConfiguration
     from penstock.pipeline.workdir import WorkDir
@@ -47,6 +49,21 @@ class PipelineContext:
         'my_shop_eu'
         """
         return naming_convention("snake_case", MAX_NAME_LENGTH).normalize_identifier(self.pipeline_name)
+
+
+def names_of(destination: Destination | None) -> DestinationNames:
+    """Return the naming convention and the longest identifier of a destination.
+
+    >>> names_of(None)
+    DestinationNames(convention=None, max_length=None)
+    """
+    if destination is None:
+        return DestinationNames()
+    capabilities = destination.capabilities()
+    return DestinationNames(
+        convention=capabilities.naming_convention,
+        max_length=min(capabilities.max_identifier_length, capabilities.max_column_identifier_length),
+    )
 
 
 def format_dataset_name(name: str, *, layout: str | None = None, dev_since: datetime | None = None) -> str:

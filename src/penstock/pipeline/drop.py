@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from penstock.config import logger
 from penstock.errors import in_stage
 from penstock.load.abort import abort_load, commits_to_undo, has_started, undo_commits
+from penstock.package import Packages
 from penstock.pipeline.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.package.lease import Lease
     from penstock.pipeline.target import Target
     from penstock.pipeline.unbound_packages import UnboundPackages
+    from penstock.pipeline.workdir import WorkDir
 
 _LOG = logger("penstock.pipeline")
 
@@ -50,6 +52,26 @@ def drop_pending(
                 abort_load(sealed, load_target, commits)
     finally:
         workspace.close()
+
+
+def abort_local_loads(
+    workdir: WorkDir, target: Target | None, unbound: UnboundPackages, *, spark: SparkSession | None
+) -> None:
+    """Roll back the loads that have begun and whose packages are in the working folder.
+
+    The rows of a load of another destination or dataset, which cannot be reached from here, are logged. Raise
+    while a run holds the packages.
+    """
+    root = None if target is None else Workspace(target, spark=spark).packages.store.root
+    for folder in workdir.load_folders:
+        if target is not None and str(folder) == root:
+            drop_pending(target, unbound, spark=spark, with_partial_loads=True)
+            continue
+        packages = Packages.at(str(folder))
+        with packages.lease(pipeline=workdir.path.name, times=unbound.lease_times):
+            sealed = packages.pending_load()
+            if sealed is not None and has_started(packages.package(sealed.load_id)):
+                _LOG.warning("load %s is dropped: its tables may have some of its rows", sealed.load_id)
 
 
 def finish_abort(workspace: Workspace, lease: Lease) -> None:

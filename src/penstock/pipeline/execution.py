@@ -43,7 +43,7 @@ from penstock.pipeline.restore import (
 )
 from penstock.pipeline.signals import masked_interrupt
 from penstock.pipeline.state import ENGINE_VERSION, encode_state, state_after_package, with_version
-from penstock.pipeline.sync import sync_local_copies
+from penstock.pipeline.sync import drop_outdated_packages, sync_local_copies
 from penstock.pipeline.workspace import Workspace
 from penstock.spark.storage_errors import as_storage_error
 
@@ -227,6 +227,12 @@ class Execution:
         """Update the copies of this machine, if the destination is authoritative."""
         if not self._target.pipeline.restore_from_destination:
             return
+        outdated = drop_outdated_packages(self._workspace, self._unbound)
+        if outdated:
+            self._recorder.notes.append(
+                f"packages {', '.join(outdated)} were extracted on this machine and are deleted: the state "
+                "at the destination is newer. run.keep_outdated_packages = true keeps such packages"
+            )
         try:
             sync_local_copies(self._workspace)
         except OSError as error:

@@ -166,7 +166,7 @@ def attach(
     reason = None if local.exists else _missing_load_reason(attached)
     if reason is not None:
         raise CannotRestorePipelineException(
-            pipeline_name=name, working_dir=str(attached.working_dir), reason=reason
+            pipeline_name=name, working_dir=attached.working_dir, reason=reason
         )
     attached.activate()
     return attached

@@ -21,7 +21,7 @@ _WORKDIR_ENTRIES: Final = (
     "traces",
     "schemas",
     "extracted",
-    "load",
+    "load/*/packages",
 )
 """The working folder of a pipeline that was used contains at least one of these."""
 
@@ -40,7 +40,7 @@ class LocalPipeline:
     @property
     def exists(self) -> bool:
         """Whether the pipeline was used on this machine."""
-        return any((self.path / name).exists() for name in _WORKDIR_ENTRIES)
+        return any(any(self.path.glob(entry)) for entry in _WORKDIR_ENTRIES)
 
     @property
     def state(self) -> Mapping[str, Any] | None:

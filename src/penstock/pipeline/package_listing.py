@@ -48,12 +48,13 @@ class PackageListing:
         """Whether a package is extracted or normalized, and not loaded."""
         return bool(self.extracted_ids() or self.normalized_ids())
 
-    def extracted_folders(self) -> list[str]:
-        """Return the folders with the rows of extracted packages."""
+    def extracted_files(self) -> list[str]:
+        """Return the files with the rows of extracted packages."""
         return [
-            package.store.path(table.folder)
+            package.store.path(f"{table.folder}/{name}")
             for package in self._packages("extracted")
             for table in ExtractManifest.from_dict(package.read_extracted()).tables
+            for name in package.store.names(table.folder)
         ]
 
     def info(self, load_id: str) -> LoadPackageInfo:

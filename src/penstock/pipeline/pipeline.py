@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ from penstock.errors import (
     PipelineNotActive,
 )
 from penstock.interfaces import Destination, JobClientBase, SqlClientBase, TLoaderFileFormat, check_refresh
-from penstock.interfaces.run_context import current_context, override_context, update_context
+from penstock.interfaces.run_context import activate_in_process, current_context, override_context
 from penstock.pipeline import late_imports
 from penstock.pipeline.arguments import (
     check_dispositions,
@@ -33,7 +34,7 @@ from penstock.pipeline.arguments import (
     resolve_extract_settings,
 )
 from penstock.pipeline.configuration import PipelineConfiguration, resolve_salt
-from penstock.pipeline.context import PipelineContext, format_dataset_name
+from penstock.pipeline.context import PipelineContext, format_dataset_name, names_of
 from penstock.pipeline.frame_engine import SparkFrameEngine
 from penstock.pipeline.local_pipeline import LocalPipeline
 from penstock.pipeline.progress import _Collector, resolve_collector
@@ -52,6 +53,7 @@ from penstock.pipeline.types import (
 )
 from penstock.pipeline.workdir import WorkDir, check_name
 from penstock.schema import NamingConvention, Schema, TSchemaTables
+from penstock.schema.destination_names import DestinationNames, find_destination_names_by
 from penstock.sources import flows_of
 
 if TYPE_CHECKING:
@@ -130,7 +132,7 @@ def __getattr__(name: str) -> Any:
     return late_imports.signature_name(name)
 
 
-class Pipeline:
+class Pipeline(SupportsPipeline):
     """Moves data to one dataset of one destination, load by load.
 
     Created by `penstock.pipeline` and `penstock.attach`.
@@ -142,7 +144,7 @@ class Pipeline:
 
     pipeline_name: str
     """The name of the pipeline, of its working folder and of its state."""
-    pipelines_dir: Path
+    pipelines_dir: str
     """The folder with the working folders of pipelines."""
     destination: Destination | None
     """The destination of loads; None until a call names it."""
@@ -177,7 +179,7 @@ class Pipeline:
     ) -> None:
         """Use `penstock.pipeline` or `penstock.attach`, which fill in values of the settings."""
         self.pipeline_name = check_name(pipeline_name)
-        self.pipelines_dir = Path(pipelines_dir)
+        self.pipelines_dir = str(pipelines_dir)
         self.pipeline_salt = resolve_salt(pipeline_name, pipeline_salt)
         self.destination = Destination.from_reference(destination)
         self.staging = Destination.from_reference(staging)
@@ -187,10 +189,10 @@ class Pipeline:
         self.collector = resolve_collector(progress)
         self._spark, self._hooks = spark, tuple(hooks)
         self._init_arguments = {"pipeline_salt": pipeline_salt, "dataset_name": dataset_name}
-        if must_attach_to_local_pipeline and not LocalPipeline(self.working_dir).exists:
+        if must_attach_to_local_pipeline and not LocalPipeline(Path(self.working_dir)).exists:
             raise CannotRestorePipelineException(
                 pipeline_name=pipeline_name,
-                working_dir=str(self.working_dir),
+                working_dir=self.working_dir,
                 reason="this machine has no working folder of it",
             )
         self._reset()
@@ -205,16 +207,19 @@ class Pipeline:
             dev_since=self._dev_since,
         )
         if self.dev_mode:
-            WorkDir(self.working_dir).reset()
+            self._workdir().reset()
 
     def __repr__(self) -> str:
         to = self.destination.destination_name if self.destination else "no destination,"
         return f"<penstock.Pipeline {self.pipeline_name!r} to {to} dataset {self.dataset_name!r}>"
 
     @property
-    def working_dir(self) -> Path:
-        """The local folder of this pipeline: caches only."""
-        return self.pipelines_dir / self.pipeline_name
+    def working_dir(self) -> str:
+        """The local folder of this pipeline: caches, and packages without a destination."""
+        return str(Path(self.pipelines_dir) / self.pipeline_name)
+
+    def _workdir(self) -> WorkDir:
+        return WorkDir(Path(self.working_dir))
 
     # --- runs
 
@@ -401,9 +406,7 @@ class Pipeline:
     def has_data(self) -> bool:
         """Whether a schema, a package or a load at the destination exists."""
         return (
-            not self._state_view().is_new
-            or self.has_pending_data
-            or bool(self.list_completed_load_packages())
+            not self._state_view().is_new or self.has_pending_data or bool(self.list_retained_load_packages())
         )
 
     @property
@@ -414,11 +417,16 @@ class Pipeline:
     @property
     def first_run(self) -> bool:
         """Whether no load of this pipeline is complete yet."""
-        return not self.list_completed_load_packages() and self._state_view().is_new
+        return not self.list_retained_load_packages() and self._state_view().is_new
 
     def list_extracted_resources(self) -> Sequence[str]:
-        """Return the folders of extracted rows; `list_extracted_load_packages` returns their packages."""
-        return self._package_listing().extracted_folders()
+        """Return the files with extracted rows. Deprecated: use `list_extracted_load_packages`."""
+        warnings.warn(
+            "list_extracted_resources() is deprecated: use list_extracted_load_packages()",
+            category=DeprecationWarning,
+            stacklevel=2,
+        )
+        return self._package_listing().extracted_files()
 
     def list_extracted_load_packages(self) -> Sequence[str]:
         """Return the ids of extracted packages, which are to be normalized."""
@@ -429,7 +437,19 @@ class Pipeline:
         return self._package_listing().normalized_ids()
 
     def list_completed_load_packages(self) -> Sequence[str]:
-        """Return the ids of loaded packages, as far as they are retained."""
+        """Return the ids of all loaded packages, oldest first.
+
+        The destination lists them, also those whose control files are deleted (`run.keep_packages`).
+        """
+        retained = self.list_retained_load_packages()
+        workspace = self._workspace()
+        if workspace is None:
+            return retained
+        with workspace.client:
+            return sorted({*retained, *workspace.completed_load_ids(besides=retained)})
+
+    def list_retained_load_packages(self) -> Sequence[str]:
+        """Return the ids of loaded packages whose control files are kept, oldest first."""
         return self._package_listing().completed_ids()
 
     def get_load_package_info(self, load_id: str) -> LoadPackageInfo:
@@ -574,12 +594,12 @@ class Pipeline:
 
     @property
     def naming(self) -> NamingConvention:
-        """The naming convention of the default schema."""
-        return self.default_schema.naming
+        """The naming convention of the default schema, with the longest name of the destination."""
+        return self.default_schema.naming.with_max_length(names_of(self.destination).max_length)
 
     def set_local_state_val(self, key: str, value: Any) -> None:
         """Save a value on this machine; it is never loaded."""
-        late_imports.state_changes.save_local_value(WorkDir(self.working_dir), key, value)
+        late_imports.state_changes.save_local_value(self._workdir(), key, value)
 
     def get_local_state_val(self, key: str) -> Any:
         """Return a value of this machine; raise `KeyError` if it was never saved."""
@@ -587,7 +607,7 @@ class Pipeline:
 
     @contextmanager
     def managed_state(self, *, extract_state: bool = False) -> Iterator[TPipelineState]:
-        """Edit the state in a block: the values below `sources`, and those of this machine below `_local`.
+        """Edit the state in a block: below `sources`, below `_local` for this machine, and keys of your own.
 
         The changes are saved at the end of the block, and discarded if it raises. They are stored on this
         machine and loaded with the next package. With `extract_state` they become packages at once, which any
@@ -654,13 +674,15 @@ class Pipeline:
     ) -> None:
         """Update this machine's copies of state and schemas from the destination.
 
-        A state at the destination that is not older replaces the local one, with the schemas. If the dataset
-        no longer exists, the copies are deleted. Pending packages are always kept. `run` calls this itself
-        unless the setting `restore_from_destination` is false.
+        A state at the destination with a higher version replaces the local one, with the schemas. Packages
+        that were extracted here without a destination continue an older state then, and are deleted; the
+        setting `run.keep_outdated_packages` keeps them. If the dataset no longer exists, the local state is
+        deleted. Packages at the destination are always kept. `run` calls this itself unless the setting
+        `restore_from_destination` is false.
         """
         self._bind(destination, dataset_name, staging)
         with self._run_context():
-            late_imports.sync.sync_destination(self._target(), spark=self._spark)
+            late_imports.sync.sync_destination(self._target(), self._unbound_packages(), spark=self._spark)
 
     def sync_schema(self, schema_name: str | None = None) -> TSchemaTables:
         """Create the tables and columns of a schema at the destination; without a name of the default one.
@@ -674,23 +696,34 @@ class Pipeline:
     # --- this machine
 
     def drop(self, pipeline_name: str | None = None) -> Pipeline:
-        """Delete the pipeline's local copies of state and schemas, its local values and its traces.
+        """Delete the working folder: state, schemas, local values, traces, and the packages in it.
 
-        The destination and pending packages are unchanged; `drop_pending_packages` deletes the latter. With
-        another name a new pipeline with the same arguments is returned. Either becomes the active one.
+        The destination is unchanged, and so are packages that are stored with its tables or by a setting:
+        any machine may load them, and `drop_pending_packages` deletes them. A load from this folder that has
+        begun is rolled back first, as `drop_pending_packages` does it. With another name a new pipeline with
+        the same arguments is returned. Either becomes the active one.
         """
-        workdir = WorkDir(self.working_dir)
-        workdir.drop()
-        if late_imports.package_listing.PackageListing((self._unbound_packages().packages,)).has_pending:
-            _LOG.warning(
-                "pipeline %s still has pending packages: drop_pending_packages() deletes them",
-                self.pipeline_name,
-            )
+        self._drop_working_folder()
         name = self.pipeline_name if pipeline_name is None else pipeline_name
         pipeline = self if name == self.pipeline_name else self._clone_as(name)
         pipeline._reset()  # noqa: SLF001 - of the same class
         pipeline.activate()
         return pipeline
+
+    def _drop_working_folder(self) -> None:
+        workdir, unbound = self._workdir(), self._unbound_packages()
+        if workdir.load_folders:
+            target = None if self.destination is None else self._target()
+            with self._run_context():
+                late_imports.drop.abort_local_loads(workdir, target, unbound, spark=self._spark)
+        unbound.drop_local()
+        workdir.drop()
+        if late_imports.package_listing.PackageListing((unbound.packages,)).has_pending:
+            _LOG.warning(
+                "pipeline %s still has pending packages in %s: drop_pending_packages() deletes them",
+                self.pipeline_name,
+                unbound.location,
+            )
 
     def _clone_as(self, pipeline_name: str) -> Pipeline:
         """Return a pipeline with the same arguments and another name."""
@@ -716,16 +749,17 @@ class Pipeline:
         """Make this the active pipeline: `penstock.pipeline()` returns it, and settings are looked up for it.
 
         Only one is active at a time: the last one that was created, attached or run. A section of the
-        settings with its name takes precedence over others.
+        settings with its name takes precedence over others, and new schemas have the naming convention and
+        the longest name of its destination. Threads that activate no pipeline see it too.
         """
-        update_context(pipeline=self)
+        activate_in_process(self)
         enter_scope(pipeline_name=self.pipeline_name)
 
     def deactivate(self) -> None:
         """Leave no pipeline active; raise `PipelineNotActive` if this one is not."""
         if not self.is_active:
             raise PipelineNotActive(pipeline_name=self.pipeline_name)
-        update_context(pipeline=None)
+        activate_in_process(None)
         enter_scope(pipeline_name="")
 
     @property
@@ -807,7 +841,7 @@ class Pipeline:
         )
 
     def _history(self) -> TraceHistory:
-        return TraceHistory(self.working_dir / "traces")
+        return TraceHistory(Path(self.working_dir) / "traces")
 
     # --- the parts of a pipeline
 
@@ -815,7 +849,7 @@ class Pipeline:
         return PipelineContext(
             pipeline_name=self.pipeline_name,
             dataset_name=self.dataset_name,
-            workdir=WorkDir(self.working_dir),
+            workdir=self._workdir(),
             schema_files=SchemaFiles.at(self.import_schema_path, self.export_schema_path),
             restore_from_destination=self.config.restore_from_destination,
             runtime=self._runtime,
@@ -856,3 +890,12 @@ class Pipeline:
 def active_pipeline() -> Pipeline | None:
     """Return the pipeline that runs or was activated last; None where none is active."""
     return cast("Pipeline | None", current_context().pipeline)
+
+
+def _active_destination_names() -> DestinationNames:
+    """Return what names the destination of the active pipeline can hold."""
+    pipeline = active_pipeline()
+    return DestinationNames() if pipeline is None else names_of(pipeline.destination)
+
+
+find_destination_names_by(_active_destination_names)

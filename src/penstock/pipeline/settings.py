@@ -27,6 +27,9 @@ class RunConfiguration(BaseConfiguration):
     """Seconds without a heartbeat after which another machine may take over the lease."""
     accept_package_root: bool = False
     """Whether packages may be stored in another folder although a load may be unfinished in the old one."""
+    keep_outdated_packages: bool = False
+    """Whether packages that were extracted here without a destination are kept, and loaded, although the
+    destination has a newer state: they may have rows that another machine has loaded too."""
     pending: Literal["continue", "exit"] = "exit"
     """`exit`: a run that finds pending packages loads them only. `continue`: it then loads its data too."""
 

@@ -15,11 +15,21 @@ from penstock.package.typed_json import from_typed, to_typed
 from penstock.schema.frozen_map import thaw
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from penstock.package.extract_manifest import ExtractManifest
 
 ENGINE_VERSION = 4
 # No state is larger when decompressed; without a limit a small text could fill the memory.
 _MAX_BYTES = 64 * 1024 * 1024
+_LOCAL, _SOURCES = "_local", "sources"
+ENGINE_KEYS = frozenset(
+    (
+        *("_state_version", "_state_engine_version", "_version_hash", "pipeline_name", "dataset_name"),
+        *("default_schema_name", "schema_names", "destination_type", "destination_name"),
+    )
+)
+"""The keys that every load writes."""
 _NOT_HASHED = frozenset(("_state_version", "_state_engine_version", "_version_hash", "_local"))
 
 State = dict[str, Any]
@@ -37,7 +47,7 @@ class StateInjectableContext:
 
 
 class TPipelineState(TypedDict, total=False):
-    """The state of a pipeline as users see it. Values below `sources` and `_local` may be changed."""
+    """The state of a pipeline as users see it. `sources`, `_local` and keys of users may be changed."""
 
     _state_version: int
     _state_engine_version: int
@@ -117,6 +127,25 @@ def decode_state(text: str) -> State:
     return state
 
 
+def user_values(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of users beside `sources` and `_local`.
+
+    >>> user_values({"_state_version": 1, "sources": {}, "page": 7})
+    {'page': 7}
+    """
+    return {key: value for key, value in state.items() if key not in {*ENGINE_KEYS, _LOCAL, _SOURCES}}
+
+
+def with_user_values(state: State, values: Mapping[str, Any]) -> State:
+    """Return the state with other keys of users.
+
+    >>> with_user_values({"sources": {}, "page": 7}, {"until": 9})
+    {'sources': {}, 'until': 9}
+    """
+    others = user_values(state)
+    return {**{key: value for key, value in state.items() if key not in others}, **values}
+
+
 def state_after_package(state: State, extracted: ExtractManifest) -> State:
     """Return the state after a package: with the state of its source and the name of its schema.
 
@@ -130,5 +159,7 @@ def state_after_package(state: State, extracted: ExtractManifest) -> State:
         sources.pop(name, None)
         if name in extracted.state:
             sources[name] = thaw(extracted.state[name])
+    if extracted.user_values is not None:
+        state = with_user_values(state, thaw(extracted.user_values))
     updated: State = to_typed({**state, "schema_names": schema_names, "sources": sources})
     return updated

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from penstock.config import logger
@@ -11,6 +11,7 @@ from penstock.errors import UsageError
 from penstock.extract.source_state import typed_copy
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.typed_json import from_typed, to_typed
+from penstock.pipeline.state import ENGINE_KEYS, user_values, with_user_values
 
 if TYPE_CHECKING:
     from penstock.package import Package, Packages
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
 _LOG = logger("penstock.pipeline")
 _LOCAL, _SOURCES, _HASH = "_local", "sources", "_version_hash"
-_ID, _BASE_HASH, _CHANGED_SOURCES = "id", "of", "changed"
-_CHANGEABLE: Final = frozenset((_LOCAL, _SOURCES))
+_ID, _BASE_HASH, _CHANGED_SOURCES, _USER_VALUES = "id", "of", "changed", "values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,12 @@ class StateChange:
     after: State
 
     def __post_init__(self) -> None:
-        """Refuse changes outside of `sources` and `_local`: loads overwrite everything else."""
-        names = (self.before.keys() | self.after.keys()) - _CHANGEABLE
-        changed = [name for name in names if self.before.get(name) != self.after.get(name)]
+        """Refuse changes of the keys that every load writes."""
+        changed = [name for name in ENGINE_KEYS if self.before.get(name) != self.after.get(name)]
         if changed:
             raise UsageError(
-                f"{min(changed)!r} of the state was changed, which is not saved",
-                hint="change what is below 'sources', or '_local' for values of this machine",
+                f"{min(changed)!r} of the state was changed, which is not saved: every load writes it",
+                hint="change what is below 'sources', '_local' for this machine, or a key of your own",
             )
 
     @property
@@ -47,6 +46,11 @@ class StateChange:
         """The sources whose state differs."""
         before, after = typed_copy(self.before), typed_copy(self.after)
         return tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
+
+    @property
+    def has_user_values(self) -> bool:
+        """Whether keys of users beside `sources` and `_local` differ."""
+        return user_values(self.before) != user_values(self.after)
 
     @property
     def has_local_changes(self) -> bool:
@@ -62,7 +66,7 @@ def save_local_value(workdir: WorkDir, key: str, value: Any) -> None:
 def save_locally(change: StateChange, context: PipelineContext) -> None:
     """Save changes in the working folder; they are loaded with the next package."""
     _save_local_values(change, context)
-    if change.changed_sources:
+    if change.changed_sources or change.has_user_values:
         # This change contains an earlier one that is not loaded yet.
         names = _pending_change(change, context).get(_CHANGED_SOURCES, ())
         context.workdir.save_local_changes(
@@ -72,6 +76,7 @@ def save_locally(change: StateChange, context: PipelineContext) -> None:
                 _BASE_HASH: change.before.get(_HASH),
                 _CHANGED_SOURCES: list(dict.fromkeys((*names, *change.changed_sources))),
                 _SOURCES: to_typed(change.after.get(_SOURCES, {})),
+                _USER_VALUES: to_typed(user_values(change.after)),
             },
         )
 
@@ -79,9 +84,15 @@ def save_locally(change: StateChange, context: PipelineContext) -> None:
 def save_as_packages(
     change: StateChange, context: PipelineContext, packages: Packages, lease_times: LeaseTimes
 ) -> None:
-    """Save changes as one package for each changed source, which the next load applies."""
+    """Save changes as one package for each changed source, which the next load applies.
+
+    The first one has the keys of users.
+    """
     _save_local_values(change, context)
     names, change_id = change.changed_sources, _pending_change(change, context).get(_ID)
+    values = to_typed(user_values(change.after)) if change.has_user_values else None
+    if not names and values is not None:
+        names = (change.after["default_schema_name"],)
     if not names:
         return
     with packages.lease(pipeline=context.pipeline_name, times=lease_times) as lease:
@@ -91,7 +102,10 @@ def save_as_packages(
             state_packages[-1].create()
         lease.check()
         for name, package in zip(names, state_packages, strict=True):
-            manifest = ExtractManifest(schema_name=name, state=typed_copy(change.after), change_id=change_id)
+            manifest = ExtractManifest(
+                schema_name=name, state=typed_copy(change.after), user_values=values, change_id=change_id
+            )
+            values = None
             package.mark_extracted(manifest.to_dict(), epoch=lease.epoch)
         lease.confirm()
 
@@ -107,8 +121,8 @@ def apply_local_changes(state: State, workdir: WorkDir) -> tuple[State, str | No
     if changes[_BASE_HASH] != state.get(_HASH):
         _LOG.warning("a local change of the state is ignored: another load has changed the state since")
         return state, None
-    sources: dict[str, Any] = from_typed(changes[_SOURCES])
-    return {**state, _SOURCES: sources}, changes[_ID]
+    values = from_typed(changes[_USER_VALUES]) if _USER_VALUES in changes else user_values(state)
+    return {**with_user_values(state, values), _SOURCES: from_typed(changes[_SOURCES])}, changes[_ID]
 
 
 def discard_applied_changes(
@@ -124,7 +138,9 @@ def discard_applied_changes(
     loaded, changed = state.get(_SOURCES, {}), changes[_SOURCES]
     others = [name for name in changes[_CHANGED_SOURCES] if name != extracted.schema_name]
     has_own_change = len(others) == len(changes[_CHANGED_SOURCES]) or extracted.change_id == changes[_ID]
-    if has_own_change and all(loaded.get(name) == changed.get(name) for name in others):
+    replaces_values = extracted.change_id == changes[_ID] and extracted.user_values is not None
+    has_values = replaces_values or changes.get(_USER_VALUES) in (None, user_values(state))
+    if has_own_change and has_values and all(loaded.get(name) == changed.get(name) for name in others):
         workdir.save_local_changes(dataset_name, None)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from penstock.pipeline.state import State
     from penstock.pipeline.target import Target
+    from penstock.pipeline.unbound_packages import UnboundPackages
     from penstock.schema import TSchemaTables
 
 _LOG = logger("penstock.pipeline")
@@ -30,20 +31,44 @@ SyncOutcome = Literal["nothing", "restored", "kept", "forgotten"]
 def sync_local_copies(workspace: Workspace) -> SyncOutcome:
     """Copy the state of the last complete load, and its schemas, to the working folder.
 
-    A newer copy is kept. If the dataset no longer exists, the copies are deleted. Packages and values of this
-    machine are never deleted.
+    Only a state with a higher version replaces the copy. If the dataset no longer exists, the state of this
+    machine is deleted.
     """
     pipeline = workspace.target.pipeline
     outcome, state = _plan_sync(workspace)
     if outcome == "forgotten":
-        _LOG.warning("dataset %s no longer exists: the copy of its state is deleted", pipeline.dataset_name)
-        pipeline.workdir.delete_copies()
+        _LOG.warning("dataset %s no longer exists: the local state is deleted", pipeline.dataset_name)
+        pipeline.workdir.delete_state()
     if state is not None:
         save_last_target(workspace.target, location=workspace.client.displayable_location())
         _copy_schemas(workspace, state["schema_names"], replace=outcome == "restored")
     if state is not None and outcome == "restored":
         pipeline.workdir.save_state(to_typed(state))
     return outcome
+
+
+def drop_outdated_packages(workspace: Workspace, unbound: UnboundPackages) -> list[str]:
+    """Delete the packages of the working folder if the destination has a newer state; return their ids.
+
+    They were extracted without a destination, and continue the state of this machine. Called before the
+    copies are updated.
+    """
+    has_packages = unbound.is_local and bool(unbound.packages.unsealed_packages())
+    if not has_packages or workspace.run_settings.keep_outdated_packages:
+        return []
+    stored = stored_state(workspace.ledger, workspace.client, workspace.target.pipeline.pipeline_name)
+    version = unbound.state_version()
+    if stored is None or stored.version <= version:
+        return []
+    load_ids = unbound.drop_local()
+    _LOG.warning(
+        "packages %s, which were extracted here without a destination, are deleted: the state at the "
+        "destination has version %d, and here %d (run.keep_outdated_packages keeps them)",
+        ", ".join(load_ids),
+        stored.version,
+        version,
+    )
+    return load_ids
 
 
 def _plan_sync(workspace: Workspace) -> tuple[SyncOutcome, State | None]:
@@ -67,7 +92,7 @@ def _plan_sync(workspace: Workspace) -> tuple[SyncOutcome, State | None]:
 def _is_newer(state: State, copy: State) -> bool:
     if state["_version_hash"] == copy.get("_version_hash"):
         return False
-    return bool(state["_state_version"] >= copy.get("_state_version", 0))
+    return bool(state["_state_version"] > copy.get("_state_version", 0))
 
 
 def _copy_schemas(workspace: Workspace, names: list[str], *, replace: bool) -> None:
@@ -79,10 +104,11 @@ def _copy_schemas(workspace: Workspace, names: list[str], *, replace: bool) -> N
                 workdir.save_schema(json.loads(row.schema))
 
 
-def sync_destination(target: Target, *, spark: SparkSession | None) -> SyncOutcome:
-    """Synchronize the copies of this machine with a destination. Spark is not started."""
+def sync_destination(target: Target, unbound: UnboundPackages, *, spark: SparkSession | None) -> SyncOutcome:
+    """Synchronize this machine with a destination. Spark is not started."""
     workspace = Workspace(target, spark=spark)
     with workspace.client:
+        drop_outdated_packages(workspace, unbound)
         return sync_local_copies(workspace)
 
 

@@ -14,6 +14,7 @@ from penstock.interfaces import (
     WithPackageStorage,
 )
 from penstock.interfaces.capabilities import check_capabilities
+from penstock.interfaces.table_strategies import check_replace_strategy
 from penstock.schema import Schema
 from penstock.spark.session import target_master
 
@@ -65,6 +66,9 @@ def open_target(
     master = target_master(spark, settings)
     config = destination.configuration(settings, **names, master=master)
     if isinstance(config, DestinationClientDwhConfiguration):
+        check_replace_strategy(
+            destination.capabilities(), config.replace_strategy, destination.destination_name
+        )
         # Fixed here: later schemas may have other naming conventions, and mean the same dataset.
         name = config.normalize_dataset_name(Schema(context.default_schema_name))
         config = config.model_copy(update={"dataset_name": name})
@@ -98,7 +102,7 @@ def package_root(target: Target, client: JobClientBase, *, master: str) -> str:
             "which does not see a local folder",
             hint=f"set DESTINATION__{name.upper()}__PACKAGE_STORAGE to storage that all machines reach",
         )
-    return str(pipeline.workdir.path / "load" / pipeline.dataset_name)
+    return str(pipeline.workdir.load_folder(pipeline.dataset_name))
 
 
 def staging_bucket(

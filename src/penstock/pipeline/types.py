@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from penstock.interfaces import Destination, TDestinationReference, TRefreshMode
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = [
     "SupportsPipeline",
@@ -44,7 +41,7 @@ class SupportsPipeline(Protocol):
     dataset_name: str
 
     @property
-    def working_dir(self) -> Path:
+    def working_dir(self) -> str:
         """The local folder of the pipeline."""
 
     @property

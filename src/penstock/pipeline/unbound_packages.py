@@ -10,10 +10,12 @@ from penstock.extract.cursor.boundary_files import remove_unreferenced_files
 from penstock.package import Packages
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.packages import transfer_package
+from penstock.package.typed_json import from_typed
 from penstock.pipeline.boundaries import copy_boundaries
 from penstock.pipeline.extraction import Extraction
 from penstock.pipeline.restore import PipelineSnapshot, local_snapshot, snapshot_after_pending
 from penstock.pipeline.settings import RunConfiguration
+from penstock.pipeline.state import state_after_package, with_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +41,7 @@ class UnboundPackages:
         """The folder of the packages, which need not exist."""
         if self.storage is not None:
             return f"{self.storage.rstrip('/')}/{self.pipeline.pipeline_name}"
-        return str(self.pipeline.workdir.path / "extracted")
+        return str(self.pipeline.workdir.extracted_folder)
 
     @property
     def packages(self) -> Packages:
@@ -113,6 +115,27 @@ class UnboundPackages:
                 transferred.append(load_id)
             remove_unreferenced_files(unbound.store, [])
         return transferred
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the packages are in the working folder, and not where other machines may see them."""
+        return self.storage is None
+
+    def state_version(self) -> int:
+        """Return the version that the state of this machine has after these packages."""
+        pipeline = self.pipeline
+        state = {**local_snapshot(pipeline).state, **(pipeline.workdir.state() or {})}
+        for package in self.packages.with_status("extracted"):
+            extracted = ExtractManifest.from_dict(package.read_extracted())
+            state = with_version(from_typed(state_after_package(state, extracted)))
+        return int(state["_state_version"])
+
+    def drop_local(self) -> list[str]:
+        """Delete all packages if they are in the working folder; return their ids."""
+        load_ids = [package.load_id for package in self.packages.unsealed_packages()] if self.is_local else []
+        if load_ids:
+            self.drop()
+        return load_ids
 
     def drop(self, from_load_id: str = "") -> None:
         """Delete all packages, or those from an id on."""

@@ -1,4 +1,4 @@
-"""The local folder of a pipeline: copies of state and schemas. Losing it loses no data."""
+"""The local folder of a pipeline: copies of state and schemas, and packages that are stored nowhere else."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ _RESERVED = frozenset(
 )
 _MAX_NAME_LENGTH = 128
 _LOCAL_CHANGES_FOLDER = "unsent"
+_EXTRACTED_FOLDER, _LOADS_FOLDER = "extracted", "load"
+_NUMBERS = frozenset(("slots", "outcomes"))
+"""The folders of packages with the numbers of loads and what was decided about them."""
 _DAMAGED_FILE_HINT = (
     "repair the file or delete it; state and schemas are restored from the destination, but "
     "local.json and the folder unsent exist on this machine only"
@@ -91,24 +94,47 @@ class WorkDir:
         else:
             write_json(self._local_changes_path(dataset_name), changes)
 
-    def delete_copies(self) -> None:
-        """Delete the copies of state and schemas, not the values and changes that only this machine has."""
-        (self.path / "state.json").unlink(missing_ok=True)
-        shutil.rmtree(self.path / "schemas", ignore_errors=True)
+    def delete_state(self) -> None:
+        """Delete the copies of state and schemas, and the values and changes that only this machine has."""
+        for name in ("state.json", "local.json"):
+            (self.path / name).unlink(missing_ok=True)
+        for name in ("schemas", _LOCAL_CHANGES_FOLDER):
+            shutil.rmtree(self.path / name, ignore_errors=True)
 
     def reset(self) -> None:
         """Delete everything except packages and traces."""
-        self.delete_copies()
-        for name in ("local.json", "origin.json"):
-            (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.path / _LOCAL_CHANGES_FOLDER, ignore_errors=True)
+        self.delete_state()
+        (self.path / "origin.json").unlink(missing_ok=True)
 
     def drop(self) -> None:
-        """Delete everything except packages, which are data."""
+        """Delete everything, except the numbers that loads from here have used.
+
+        A destination recognizes a repeated commit by its number, so that no other load may have it.
+        """
         self.reset()
-        shutil.rmtree(self.path / "traces", ignore_errors=True)
-        if self.path.is_dir() and not any(self.path.iterdir()):
-            self.path.rmdir()
+        for name in ("traces", _EXTRACTED_FOLDER):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        for folder in self.load_folders:
+            for path in folder.iterdir():
+                if path.name not in _NUMBERS:
+                    shutil.rmtree(path, ignore_errors=True)
+        for folder in (*self.load_folders, self.path / _LOADS_FOLDER, self.path):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    @property
+    def extracted_folder(self) -> Path:
+        """The folder of packages without a destination, which need not exist."""
+        return self.path / _EXTRACTED_FOLDER
+
+    def load_folder(self, dataset_name: str) -> Path:
+        """Return the folder of a dataset's packages, for destinations that cannot store them."""
+        return self.path / _LOADS_FOLDER / dataset_name
+
+    @property
+    def load_folders(self) -> list[Path]:
+        """The folders of datasets whose packages are stored here."""
+        return sorted(path for path in (self.path / _LOADS_FOLDER).glob("*") if path.is_dir())
 
     def schema(self, name: str) -> dict[str, Any] | None:
         """Return a schema after the last load from this machine; None before it."""

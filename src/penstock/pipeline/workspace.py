@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from penstock.load.target import LoadTarget
 from penstock.package import FileStorage, Packages
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.file_ledger import FileLedger
+from penstock.pipeline.context import names_of
 from penstock.pipeline.restore import restore, snapshot_after_pending, with_destination_naming
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state_changes import discard_applied_changes
@@ -42,7 +44,7 @@ from penstock.spark.session_pool import SessionPool
 from penstock.spark.watch import SparkWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     import pyarrow as pa
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
 _LOG = logger("penstock.pipeline")
 _LEDGER_FOLDER: Final = "ledger"
 _PROBE_FILE: Final = "_probe"
+_LEDGER_THREADS: Final = 16
 Spec = TypeVar("Spec", bound=BaseConfiguration)
 
 
@@ -108,13 +111,27 @@ class Workspace:
         commit = self.ledger.find_commit(schema_name=manifest.schema_name, load_id=manifest.load_id)
         return commit is not None
 
+    def completed_load_ids(self, *, besides: Container[str] = ()) -> list[str]:
+        """Return the ids of all complete loads of the pipeline, without those that are known already."""
+        name = self.target.pipeline.pipeline_name
+        others = [load for load in self.ledger.complete_loads() if load.load_id not in besides]
+        if not others:
+            return []
+        with ThreadPoolExecutor(_LEDGER_THREADS, thread_name_prefix="penstock-ledger") as threads:
+            commits = threads.map(
+                lambda load: self.ledger.find_commit(schema_name=load.schema_name, load_id=load.load_id),
+                others,
+            )
+            return [
+                commit.load_id
+                for commit in commits
+                if commit is not None and commit.pipeline_name == name and commit.status == 0
+            ]
+
     def naming(self, schema: Schema) -> NamingConvention:
         """Return the naming convention of a schema, limited to the destination's longest identifier."""
-        capabilities = self.target.destination.capabilities()
-        named = with_destination_naming(schema, capabilities.naming_convention)
-        return named.naming.with_max_length(
-            min(capabilities.max_identifier_length, capabilities.max_column_identifier_length)
-        )
+        names = names_of(self.target.destination)
+        return with_destination_naming(schema, names.convention).naming.with_max_length(names.max_length)
 
     def resolve_settings(self, spec: type[Spec], section: str) -> Spec:
         """Return the settings of a section for this pipeline."""

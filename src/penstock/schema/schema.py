@@ -10,6 +10,7 @@ from penstock.errors import TableNotFound, UsageError
 from penstock.schema.contract import Contract, ContractSettings, effective_contract
 from penstock.schema.dbml import to_dbml
 from penstock.schema.defaults import SYSTEM_PREFIX
+from penstock.schema.destination_names import destination_names
 from penstock.schema.document import (
     parse_document,
     schema_document,
@@ -42,7 +43,8 @@ class Schema:
 
     A handle over an immutable `StoredSchema`, which each change replaces: earlier values of `stored` do not
     change. `version` grows by one at the first change after the schema was read or saved, not at each change.
-    Not safe for changes from several threads.
+    Not safe for changes from several threads. While a pipeline is active, a new schema has the naming
+    convention and the longest name of its destination.
 
     Example:
         >>> schema = Schema("shop")
@@ -56,8 +58,11 @@ class Schema:
     ENGINE_VERSION: ClassVar[int] = ENGINE_VERSION
 
     def __init__(self, name: str, normalizers: Mapping[str, Any] | None = None) -> None:
+        names = destination_names()
+        own = {} if names.convention is None else {"names": names.convention}
+        self._max_name_length = names.max_length
         self._last_saved: StoredSchema | None = None
-        self._current = StoredSchema(name=name).with_normalizers(**(normalizers or {}))
+        self._current = StoredSchema(name=name).with_normalizers(**{**own, **(normalizers or {})})
         self._stamped: StoredSchema | None = None
 
     @classmethod
@@ -202,8 +207,12 @@ class Schema:
 
     @property
     def naming(self) -> NamingConvention:
-        """The naming convention, without the maximum length of a destination."""
-        return stored_naming_convention(self._current.normalizers)
+        """The naming convention, with the longest name of the destination.
+
+        That is the destination of the pipeline that was active when the schema was created.
+        """
+        convention = stored_naming_convention(self._current.normalizers)
+        return convention.with_max_length(self._max_name_length) if self._max_name_length else convention
 
     @property
     def settings(self) -> Mapping[str, Any]:

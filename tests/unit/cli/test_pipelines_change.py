@@ -235,7 +235,7 @@ def test_a_sync_that_replaces_a_state_asks_first(disk: Path, tmp_path: Path) -> 
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.splitlines()[0] == (
         f"The state and the schemas in {disk / 'shop'} are replaced by those of delta dataset 'shop', "
-        "which are not older. Packages are kept."
+        "which are newer."
     )
     done = invoke("sync", "--yes")
     assert (done.exit_code, done.stdout) == (0, "The state has version 6 and the schemas shop.\n")
@@ -259,9 +259,9 @@ def test_a_sync_with_a_missing_dataset_deletes_nothing_without_forget(disk: Path
     assert {path: path.read_text(encoding="utf-8") for path in disk.rglob("*.json")} == files
     done = invoke("sync", "--forget", *typo)
     assert done.exit_code == 0
-    assert "are deleted, because delta dataset 'shop' does not exist. Packages are kept." in done.stderr
+    assert "are deleted, because delta dataset 'shop' does not exist." in done.stderr
     assert (workdir.state(), workdir.schema("shop")) == (None, None)
-    assert (workdir.local_values(), workdir.local_changes("shop")) == ({"seen": 1}, unsent)
+    assert (workdir.local_values(), workdir.local_changes("shop")) == ({}, None)
     assert workdir.last_target()["destination_name"] == "delta"
 
 

@@ -21,15 +21,20 @@ def test_the_scope_is_left_when_the_block_fails() -> None:
     assert scope() == Scope()
 
 
-def test_a_pipeline_that_becomes_active_stays_so_in_its_context_only() -> None:
-    def activated() -> Scope:
-        enter_scope(pipeline_name="shop")
-        return scope()
+def test_a_pipeline_that_becomes_active_is_that_of_threads_that_have_set_none() -> None:
+    def activated(name: str) -> str | None:
+        enter_scope(pipeline_name=name)
+        return scope().pipeline_name
 
-    inside = copy_context().run(activated)
+    with ThreadPoolExecutor(1) as pool, in_scope(sections=("a",)):
+        inside = copy_context().run(activated, "shop")
+        bare = pool.submit(scope).result().pipeline_name
+        own = scope().pipeline_name
+        copy_context().run(activated, "")
+        after = pool.submit(scope).result()
 
-    assert inside.pipeline_name == "shop"
-    assert scope().pipeline_name is None
+    assert (inside, bare, own) == ("shop", "shop", None)
+    assert after == Scope()
 
 
 def test_a_copied_context_carries_the_scope_into_a_thread() -> None:

@@ -42,7 +42,7 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "D1": (
         "local state, schemas and working files go",
         FACTORY,
-        "drop_keeps_packages_and_deletes_everything_else",
+        "drop_deletes_the_working_folder_with_its_packages",
     ),
     "D2": ("a new name", FACTORY, "drop_with_a_name_returns_a_pipeline_with_the_same_arguments"),
     # extract, normalize, load
@@ -112,16 +112,16 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     # sync_destination
     "S1": ("restores state and schemas", SYNC, "a_fresh_machine_gets_copies_of_state_and_schemas"),
     "S2": (
-        "only a state that is not older",
+        "only a state with a higher version",
         SYNC,
-        "a_newer_state_replaces_the_copy_and_an_older_one_does_not",
+        "only_a_state_with_a_higher_version_replaces_the_copy",
     ),
     "S3": (
-        "local state and schemas are replaced",
+        "local state and schemas are replaced, intermediate files deleted",
         SYNC,
-        "a_newer_state_replaces_the_copy_and_an_older_one_does_not",
+        "packages_of_this_machine_are_deleted_if_the_destination_has_a_newer_state",
     ),
-    "S4": ("a dataset that is gone", SYNC, "copies_are_deleted_with_their_dataset_and_packages_are_kept"),
+    "S4": ("a dataset that is gone", SYNC, "the_local_state_is_deleted_with_its_dataset"),
     # activate, deactivate
     "C1": (
         "state for sources outside run",
@@ -141,6 +141,11 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
         INSPECTION,
         "the_pipeline_created_last_is_active_until_it_is_deactivated",
     ),
+    "C7": (
+        "capabilities for schemas",
+        INSPECTION,
+        "the_active_pipeline_gives_its_destination_s_names_to_new_schemas",
+    ),
     # Inspection
     "K1": ("has_data", INSPECTION, _LISTED),
     "K2": ("has_pending_data", INSPECTION, _LISTED),
@@ -148,17 +153,21 @@ SENTENCES: Final[dict[str, tuple[str, str, str]]] = {
     "K4": (
         "naming of the default schema",
         INSPECTION,
-        "a_pipeline_that_has_not_run_has_a_schema_with_its_name",
+        "the_active_pipeline_gives_its_destination_s_names_to_new_schemas",
     ),
     "K5": (
         "last trace, from memory or from its place",
         EXECUTION,
         "the_last_trace_is_read_by_another_object",
     ),
-    "K6": ("extracted resources", INSPECTION, _LISTED),
+    "K6": ("extracted resources", INSPECTION, "extracted_files_are_listed_by_a_deprecated_method"),
     "K7": ("extracted packages", INSPECTION, _LISTED),
     "K8": ("normalized packages", EXECUTION, _STEPS),
-    "K9": ("completed packages", EXECUTION, _STEPS),
+    "K9": (
+        "completed packages",
+        EXECUTION,
+        "completed_packages_are_listed_whether_they_are_retained_or_not",
+    ),
     "K10": ("info of a package", INSPECTION, _LISTED),
     "K11": ("state of a package", INSPECTION, _LISTED),
     "K12": ("failed jobs", INSPECTION, "failed_jobs_are_listed_with_their_messages"),

@@ -12,6 +12,7 @@ from penstock.errors import LoadClientUnsupportedFileFormats, LoadClientUnsuppor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 def unread() -> Iterator[int]:
@@ -40,6 +41,26 @@ def test_a_file_format_that_the_destination_cannot_load_is_refused() -> None:
         run(files, loader_file_format="jsonl")
 
     assert raised.value.hint == "use one of: parquet, csv"
+
+
+@pytest.mark.parametrize("name", ["delta", "iceberg", "filesystem"])
+@pytest.mark.parametrize("by_setting", [True, False], ids=["setting", "argument"])
+@pytest.mark.parametrize("call", ["run", "extract"])
+def test_an_unknown_replace_strategy_is_refused_with_the_known_ones(
+    name: str, by_setting: bool, call: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    options = {} if by_setting else {"replace_strategy": "nonsense"}
+    if by_setting:
+        monkeypatch.setenv(f"DESTINATION__{name.upper()}__REPLACE_STRATEGY", "nonsense")
+    destination = getattr(penstock.destinations, name)(str(tmp_path / "lake"), **options)
+    pipeline = penstock.pipeline("shop", tmp_path / "work", destination=destination)
+
+    with pytest.raises(
+        LoadClientUnsupportedWriteDisposition, match=f"{name} does not support 'nonsense'"
+    ) as raised:
+        getattr(pipeline, call)(unread, table_name="items")
+
+    assert raised.value.hint.startswith("use one of: classic, staging, ")
 
 
 @pytest.mark.parametrize("name", ["delta", "iceberg"])

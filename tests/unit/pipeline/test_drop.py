@@ -14,7 +14,7 @@ from tests.unit.load.test_run import schema_of
 from tests.unit.pipeline.fake_session import fake_session
 
 import penstock
-from penstock.errors import LoadIsDecided, PipelineLocked, TablesMovedOn
+from penstock.errors import CannotRestorePipelineException, LoadIsDecided, PipelineLocked, TablesMovedOn
 from penstock.package import Manifest, Packages, TableEntry
 from penstock.package.lease import hold_lease
 from penstock.pipeline.state import new_state
@@ -162,6 +162,45 @@ def test_packages_after_a_sealed_load_are_deleted_before_it_is_aborted(
 
     assert remaining == [[]]
     assert (world.undone, packages.pending_load()) == (["items"], None)
+
+
+def test_drop_rolls_back_a_load_from_the_working_folder_and_keeps_its_number(tmp_path: Path) -> None:
+    world = World(tmp_path, script={"undo": []})
+    pipeline, _, manifest = stuck(tmp_path, world)
+
+    pipeline.drop()
+
+    left = {path.name for path in (tmp_path / "disk" / "shop").rglob("*") if path.is_dir()}
+    assert (world.undone, world.fenced) == (["items"], ["items"])
+    assert left == {"load", "shop", "slots", "outcomes"}
+    assert pipeline.list_extracted_load_packages() == []
+    assert (pipeline.first_run, pipeline.state["sources"]) == (True, {})
+    assert Workspace(pipeline._target(), spark=fake_session()).next_sequence() == manifest.sequence + 1
+    with pytest.raises(CannotRestorePipelineException):
+        penstock.attach("shop", tmp_path / "disk")
+
+
+def test_drop_refuses_to_delete_packages_that_a_run_holds(tmp_path: Path) -> None:
+    world = World(tmp_path, script={"undo": []})
+    pipeline, packages, manifest = stuck(tmp_path, world)
+
+    with hold_lease(packages.store, pipeline="shop"), pytest.raises(PipelineLocked):
+        pipeline.drop()
+
+    assert packages.pending_load() == manifest
+
+
+def test_drop_logs_the_rows_of_a_load_whose_destination_is_not_known(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(tmp_path, script={"undo": []})
+    stuck(tmp_path, world)
+
+    penstock.pipeline("shop", pipelines_dir=tmp_path / "disk").drop()
+
+    assert "load 17.5 is dropped: its tables may have some of its rows" in caplog.text
+    assert world.undone == []
+    assert not (tmp_path / "disk" / "shop" / "extracted").exists()
 
 
 def test_packages_are_dropped_newest_first(tmp_path: Path) -> None:

@@ -110,6 +110,23 @@ def test_a_job_that_fails_for_good_does_not_raise_and_is_reported(
     assert any("is complete without job items" in record.message for record in caplog.records)
 
 
+def test_rows_are_normalized_within_the_capabilities_of_the_destination(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nestings: list[int | None] = []
+
+    def recording(*arguments: Any, **options: Any) -> Any:
+        nestings.append(options["capabilities"].max_table_nesting)
+        return normalize_without_spark(*arguments, **options)
+
+    monkeypatch.setattr(execution, "normalize", recording)
+    pipeline = new_pipeline(tmp_path, World(tmp_path, capabilities={"max_table_nesting": 3}))
+
+    pipeline.run([{"id": 1}], table_name="items")
+
+    assert nestings == [3]
+
+
 @pytest.mark.parametrize("by_setting", [True, False], ids=["setting", "argument"])
 def test_a_job_that_fails_for_good_raises_if_so_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_setting: bool
@@ -140,6 +157,23 @@ def test_extract_normalize_and_load_have_the_same_result_as_run(tmp_path: Path) 
     assert world.completed == [pending_id]
     assert pipeline.list_extracted_load_packages() == []
     assert pipeline.get_load_package_info(pending_id).state == "loaded"
+
+
+def test_completed_packages_are_listed_whether_they_are_retained_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUN__KEEP_PACKAGES", "1")
+    pipeline = new_pipeline(tmp_path, World(tmp_path))
+    loads: list[str] = []
+    for number in range(3):
+        with pipeline.managed_state(extract_state=True) as state:
+            state["sources"]["shop"] = {"page": number}
+        loads += pipeline.run().loads_ids
+
+    retained = pipeline.list_retained_load_packages()
+
+    assert len(retained) < len(loads) == 3
+    assert pipeline.list_completed_load_packages() == loads
 
 
 def test_normalizing_and_loading_need_a_destination(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_missing_arguments_are_looked_up_in_the_settings(
     assert (shop.destination.destination_name, shop.dataset_name) == ("delta", "raw")
     assert shop.pipeline_salt == "grain"
     assert (crm.destination, crm.dataset_name) == (None, "own")
-    assert shop.pipelines_dir == crm.pipelines_dir == tmp_path
+    assert shop.pipelines_dir == crm.pipelines_dir == str(tmp_path)
 
 
 def test_the_name_can_come_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,9 +131,7 @@ def test_runtime_replaces_the_settings_of_runs(tmp_path: Path) -> None:
     assert pipeline.has_pending_data
 
 
-def test_drop_keeps_packages_and_deletes_everything_else(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_drop_deletes_the_working_folder_with_its_packages(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
     pipeline.set_local_state_val("seen", 1)
     pipeline.extract([{"n": 1}], table_name="items")
@@ -141,11 +139,27 @@ def test_drop_keeps_packages_and_deletes_everything_else(
 
     assert pipeline.drop() is pipeline
 
-    assert [path.name for path in (tmp_path / "shop").iterdir()] == ["extracted"]
-    assert "drop_pending_packages() deletes them" in caplog.text
+    assert not (tmp_path / "shop").exists()
     assert pipeline.last_trace is None
-    pipeline.drop_pending_packages()
     assert not pipeline.has_pending_data
+
+
+def test_drop_keeps_packages_that_other_machines_may_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("EXTRACT__PACKAGE_STORAGE", str(tmp_path / "shared"))
+    lake = penstock.destinations.delta(str(tmp_path / "lake"))
+    unbound = penstock.pipeline("shop", pipelines_dir=tmp_path / "disk")
+    unbound.extract([{"n": 1}], table_name="items")
+    unbound.drop()
+    text = caplog.text
+    bound = penstock.pipeline("shop", pipelines_dir=tmp_path / "disk", destination=lake)
+    bound.extract([{"n": 2}], table_name="items")
+    bound.drop()
+
+    assert f"still has pending packages in {tmp_path}/shared/shop: drop_pending_packages()" in text
+    assert len(bound.list_extracted_load_packages()) == 2
+    assert not (tmp_path / "disk" / "shop").exists()
 
 
 def test_drop_with_a_name_returns_a_pipeline_with_the_same_arguments(tmp_path: Path) -> None:
@@ -154,7 +168,7 @@ def test_drop_with_a_name_returns_a_pipeline_with_the_same_arguments(tmp_path: P
 
     other = pipeline.drop("crm")
 
-    assert (other.pipeline_name, other.pipelines_dir, other.refresh) == ("crm", tmp_path, "drop_data")
+    assert (other.pipeline_name, other.pipelines_dir, other.refresh) == ("crm", str(tmp_path), "drop_data")
     assert other.destination == pipeline.destination
     assert re.fullmatch(r"crm_\d{14}", other.dataset_name)
     assert other.is_active

@@ -133,7 +133,7 @@ def test_every_sentence_of_the_page_has_a_test() -> None:
 
 
 def test_every_sentence_is_counted() -> None:
-    assert len(SENTENCES) == 79
+    assert len(SENTENCES) == 80
 
 
 # Where the names are that stand in the page's signatures.
@@ -171,7 +171,11 @@ def test_names_in_the_signatures_of_the_page_exist() -> None:
 
 
 def test_a_pipeline_implements_the_protocol_of_the_page(tmp_path: Path) -> None:
-    assert isinstance(penstock.pipeline("shop", pipelines_dir=tmp_path), SupportsPipeline)
+    pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path)
+
+    assert SupportsPipeline in penstock.Pipeline.__mro__
+    assert isinstance(pipeline, SupportsPipeline)
+    assert {name for name in vars(SupportsPipeline) if not name.startswith("_")} <= set(dir(pipeline))
 
 
 def test_every_gap_is_on_the_page_and_has_a_reason() -> None:

@@ -26,7 +26,7 @@ def test_the_dataset_has_the_name_of_the_pipeline_by_default() -> None:
 def test_creating_a_pipeline_writes_nothing(tmp_path: Path) -> None:
     pipeline = penstock.pipeline("shop", pipelines_dir=tmp_path, destination="delta")
 
-    assert pipeline.working_dir == tmp_path / "shop"
+    assert (pipeline.pipelines_dir, pipeline.working_dir) == (str(tmp_path), f"{tmp_path}/shop")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.destinations.warehouse import warehouse
 from tests.unit.load.test_run import sealed_scenario
 
 import penstock
+from penstock.config import scope
 from penstock.errors import (
     CannotRestorePipelineException,
     LoadClientJobFailed,
@@ -24,7 +28,6 @@ from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @penstock.resource
@@ -49,7 +52,6 @@ def test_extracted_packages_are_listed_and_change_the_state(tmp_path: Path, at_l
 
     first, second = pipeline.list_extracted_load_packages()
     assert first < second
-    assert len(pipeline.list_extracted_resources()) == 2
     assert pipeline.list_normalized_load_packages() == pipeline.list_completed_load_packages() == []
     assert (pipeline.has_data, pipeline.has_pending_data, pipeline.first_run) == (True, True, True)
     assert pipeline.state["sources"]["shop"]["resources"]["counter"] == {"last": 2}
@@ -123,6 +125,48 @@ def test_the_pipeline_created_last_is_active_until_it_is_deactivated(tmp_path: P
     first.deactivate()
     assert not first.is_active
     assert penstock.pipeline() is not first
+
+
+def test_threads_that_activate_no_pipeline_have_the_active_one(tmp_path: Path) -> None:
+    other, pipeline = (penstock.pipeline(name, pipelines_dir=tmp_path) for name in ("other", "shop"))
+
+    with ThreadPoolExecutor(1) as thread:
+        active = thread.submit(lambda: (pipeline.is_active, other.is_active, penstock.pipeline())).result()
+        scoped = thread.submit(lambda: scope().pipeline_name).result()
+    pipeline.deactivate()
+    with ThreadPoolExecutor(1) as thread:
+        inactive = thread.submit(lambda: pipeline.is_active).result()
+
+    assert active == (True, False, pipeline)
+    assert scoped == "shop"
+    assert not inactive
+
+
+def test_extracted_files_are_listed_by_a_deprecated_method(tmp_path: Path) -> None:
+    pipeline = new_pipeline(tmp_path, at_lake=True)
+    pipeline.extract([{"n": 1}], table_name="items")
+
+    with pytest.warns(DeprecationWarning, match=r"use list_extracted_load_packages\(\)"):
+        (path,) = pipeline.list_extracted_resources()
+
+    assert Path(path).is_file()
+    assert pipeline.list_extracted_load_packages()[0] in path
+
+
+def test_the_active_pipeline_gives_its_destination_s_names_to_new_schemas(tmp_path: Path) -> None:
+    capabilities = {"max_identifier_length": 12, "naming_convention": "sql_cs_v1"}
+    pipeline = penstock.pipeline("shop", tmp_path, destination=warehouse(tmp_path / "w", **capabilities))
+    schema = Schema("orders")
+    with ThreadPoolExecutor(1) as thread:
+        of_thread = thread.submit(lambda: Schema("orders").naming.max_length).result()
+    pipeline.deactivate()
+    apart = Schema("orders")
+
+    assert (schema.naming.name, schema.naming.max_length, of_thread) == ("sql_cs_v1", 12, 12)
+    assert len(schema.naming.normalize_identifier("a_name_of_twenty_one")) == 12
+    assert Schema("orders", {"names": "direct"}).naming.name == "direct"
+    assert (apart.naming.name, apart.naming.max_length) == ("snake_case", None)
+    assert pipeline.naming.max_length == 12
 
 
 def test_an_unknown_pipeline_cannot_be_attached(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ from penstock.schema import Schema, decide, gather
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from penstock.schema import Table
 
@@ -240,7 +240,7 @@ def test_a_run_on_a_fresh_machine_notes_the_load_it_continues_from(
         )
     )
     if knows:
-        WorkDir(pipeline.working_dir).save(state={"_state_version": 1}, schema={"name": "shop"})
+        WorkDir(Path(pipeline.working_dir)).save(state={"_state_version": 1}, schema={"name": "shop"})
 
     execution._note_restored_state()
 

@@ -215,6 +215,46 @@ def test_a_change_is_kept_until_a_load_has_applied_it(
     assert "another load has changed the state since" in caplog.text
 
 
+@pytest.mark.parametrize("extract_state", [False, True])
+def test_keys_of_users_are_kept_and_loaded(tmp_path: Path, extract_state: bool) -> None:
+    world = World(tmp_path)
+    pipeline = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session())
+    with pipeline.managed_state(extract_state=extract_state) as state:
+        document: Any = state
+        document["since"], document["until"] = MOMENT, 9
+    changed = pipeline.state
+
+    pipeline.extract([], table_name="nothing")
+    with pipeline.managed_state(extract_state=True) as state:
+        document = state
+        del document["until"]
+        document["sources"]["shop"] = {"page": 1}
+    pipeline.run()
+
+    loaded = pipeline.state
+    assert (changed["since"], changed["until"]) == (MOMENT, 9)
+    assert (loaded["since"], loaded["sources"]) == (MOMENT, {"shop": {"page": 1}})
+    assert "until" not in loaded
+    assert WorkDir(tmp_path / "shop").local_changes("shop") is None
+    copy = WorkDir(tmp_path / "shop").state()
+    assert copy is not None
+    assert "since" in copy
+
+
+def test_keys_of_users_are_discarded_when_the_block_raises(tmp_path: Path) -> None:
+    pipeline = new_pipeline(tmp_path)
+
+    def change() -> None:
+        with pipeline.managed_state() as state:
+            document: Any = state
+            document["since"] = 1 // 0
+
+    with pytest.raises(ZeroDivisionError):
+        change()
+
+    assert "since" not in pipeline.state
+
+
 def test_fields_that_loads_overwrite_cannot_be_changed(tmp_path: Path) -> None:
     pipeline = new_pipeline(tmp_path)
 

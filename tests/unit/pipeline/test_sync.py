@@ -1,4 +1,4 @@
-"""The copies of a machine follow the destination; packages are always kept."""
+"""The copies of a machine follow the destination; packages at the destination are kept."""
 
 from __future__ import annotations
 
@@ -46,20 +46,77 @@ def test_copies_are_used_without_a_destination(tmp_path: Path) -> None:
     assert penstock.pipeline("shop", tmp_path / "here", dataset_name="other").state["sources"] == {}
 
 
-def test_a_newer_state_replaces_the_copy_and_an_older_one_does_not(tmp_path: Path) -> None:
+def test_only_a_state_with_a_higher_version_replaces_the_copy(tmp_path: Path) -> None:
     pipeline, workdir = at_lake(tmp_path), WorkDir(tmp_path / "here" / "shop")
     store_load(tmp_path, "10.5", version=4)
     pipeline.sync_destination()
 
-    store_load(tmp_path, "11.5", version=5)
+    versions: list[tuple[Any, Any]] = []
+    for load_id, version in (("11.5", 5), ("12.5", 5), ("13.5", 1), ("14.5", 6)):
+        store_load(tmp_path, load_id, version=version)
+        pipeline.sync_destination()
+        state = workdir.state()
+        assert state is not None
+        versions.append((state["_state_version"], state["sources"]["shop"]["last"]))
+
+    # `store_load` counts one up.
+    assert versions == [(6, "11.5"), (6, "11.5"), (6, "11.5"), (7, "14.5")]
+
+
+def test_schemas_are_replaced_with_the_state(tmp_path: Path) -> None:
+    pipeline, workdir = at_lake(tmp_path), WorkDir(tmp_path / "here" / "shop")
+    schema = store_load(tmp_path, "10.5", version=4)
     pipeline.sync_destination()
-    newer = workdir.state()
-    store_load(tmp_path, "12.5", version=1)
+    state = workdir.state()
+    assert state is not None
+
+    workdir.save(state={**state, "_state_version": 9, "_version_hash": "other"}, schema={"name": "shop"})
+    pipeline.sync_destination()
+    kept = workdir.schema("shop")
+    workdir.save_state({**state, "_state_version": 1, "_version_hash": "other"})
     pipeline.sync_destination()
 
-    assert newer is not None
-    assert newer["sources"] == {"shop": {"last": "11.5"}}
-    assert workdir.state() == newer
+    replaced = workdir.schema("shop")
+    assert kept == {"name": "shop"}
+    assert replaced is not None
+    assert replaced["version_hash"] == schema.version_hash
+
+
+@pytest.mark.parametrize(("version", "is_newer"), [(0, False), (1, True)])
+@pytest.mark.parametrize("keeps", [False, True])
+def test_packages_of_this_machine_are_deleted_if_the_destination_has_a_newer_state(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    version: int,
+    is_newer: bool,
+    keeps: bool,
+) -> None:
+    monkeypatch.setenv("RUN__KEEP_OUTDATED_PACKAGES", str(keeps))
+    unbound = penstock.pipeline("shop", pipelines_dir=tmp_path / "here")
+    unbound.extract([{"n": 1}], table_name="items")  # the state of this machine has version 1
+    store_load(tmp_path, "10.5", version=version)
+
+    at_lake(tmp_path).sync_destination()
+
+    is_deleted = is_newer and not keeps
+    assert unbound.has_pending_data is not is_deleted
+    assert ("which were extracted here without a destination, are deleted" in caplog.text) is is_deleted
+    state = WorkDir(tmp_path / "here" / "shop").state()
+    assert state is not None
+    assert state["sources"] == {"shop": {"last": "10.5"}}
+
+
+def test_a_run_reports_the_outdated_packages_that_it_deleted(tmp_path: Path) -> None:
+    penstock.pipeline("shop", pipelines_dir=tmp_path).extract([{"n": 1}], table_name="items")
+    store_load(tmp_path, "10.5", version=3)
+    world = World(tmp_path)
+    world.ledger = at_lake(tmp_path)._target().client().ledger()  # type: ignore[attr-defined]
+
+    info = penstock.pipeline("shop", tmp_path, destination=world.destination(), spark=fake_session()).run()
+
+    assert [note for note in info.notes if "run.keep_outdated_packages = true keeps such packages" in note]
+    assert info.loads_ids == []
 
 
 def test_a_schema_that_is_missing_here_is_copied_again(tmp_path: Path) -> None:
@@ -72,7 +129,7 @@ def test_a_schema_that_is_missing_here_is_copied_again(tmp_path: Path) -> None:
     assert WorkDir(tmp_path / "here" / "shop").schema("shop") is not None
 
 
-def test_copies_are_deleted_with_their_dataset_and_packages_are_kept(
+def test_the_local_state_is_deleted_with_its_dataset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store_load(tmp_path, "10.5")
@@ -86,8 +143,7 @@ def test_copies_are_deleted_with_their_dataset_and_packages_are_kept(
     at_lake(tmp_path).sync_destination()
 
     assert (workdir.state(), workdir.schema("shop")) == (None, None)
-    local_data = (workdir.local_values(), workdir.local_changes("shop"))
-    assert local_data == ({"seen": 1}, {"of": None}), "only this machine has these"
+    assert (workdir.local_values(), workdir.local_changes("shop")) == ({}, None)
     assert workdir.last_target()["destination_name"] == "delta"
     assert "dataset shop no longer exists" in caplog.text
     assert len(at_lake(tmp_path).list_extracted_load_packages()) == 1
