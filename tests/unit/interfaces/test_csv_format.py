@@ -28,4 +28,4 @@ def test_the_format_is_read_from_the_settings_of_a_destination() -> None:
 
 def test_an_unknown_quoting_is_refused() -> None:
     with pytest.raises(ValidationError, match="quote_needed"):
-        CsvFormatConfiguration(quoting="sometimes")
+        CsvFormatConfiguration.model_validate({"quoting": "sometimes"})
