@@ -326,8 +326,8 @@ def test_no_module_raises_what_is_documented_as_never_raised() -> None:
 
 def documented_aliases() -> dict[str, str]:
     """Return the entry of each name on the page for users of dlt: penstock's class, or the reason."""
-    page = (ROOT / "docs" / "coming-from-dlt.md").read_text(encoding="utf-8")
-    (section,) = re.findall(r"^### Errors$(.*?)(?=^##)", page, flags=re.MULTILINE | re.DOTALL)
+    page = (ROOT / "docs" / "differences-from-dlt.md").read_text(encoding="utf-8")
+    (section,) = re.findall(r"^## Errors$(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL)
     rows = [line.split("|")[1:3] for line in section.splitlines() if line.startswith("| `")]
     return {name: text.strip() for names, text in rows for name in re.findall(r"`(\w+)`", names)}
 
@@ -345,7 +345,7 @@ def test_every_alias_of_an_error_is_documented_for_users_of_dlt() -> None:
                 and ((texts[name] == f"`{actual}`") is (actual == "NeverRaised") or len(texts[name]) <= 5)
             ),
         ],
-        "give our class, or the reason why it is never raised, in docs/coming-from-dlt.md, section Errors",
+        "give our class, or the reason why it is never raised, in docs/differences-from-dlt.md, section Errors",
     )
 
 

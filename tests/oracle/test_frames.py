@@ -88,7 +88,7 @@ def test_every_listed_difference_exists(name: str) -> None:
 
 
 def test_every_difference_is_explained() -> None:
-    page = (BRIDGE.parents[2] / "docs" / "coming-from-dlt.md").read_text(encoding="utf-8")
+    page = (BRIDGE.parents[2] / "docs" / "differences-from-dlt.md").read_text(encoding="utf-8")
 
     assert [name for name in DIFFERENCES if f"| `{name}` |" not in page] == []
 

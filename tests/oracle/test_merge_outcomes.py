@@ -11,7 +11,7 @@ from tests.oracle.merge_histories import STRATEGIES, SWITCHES, history, short_on
 from tests.oracle.merge_outcomes import DIFFERENCES, RECORDED
 from tests.oracle.oracle_client import vector
 
-PAGE = Path(__file__).parents[2] / "docs" / "coming-from-dlt.md"
+PAGE = Path(__file__).parents[2] / "docs" / "differences-from-dlt.md"
 SEEDS = short_ones(1000, 150)
 MANY = [history(seed) for seed in SEEDS]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tests.oracle.scenario_outcomes import Mode, Outcome
 
-PAGE = Path(__file__).parents[2] / "docs" / "coming-from-dlt.md"
+PAGE = Path(__file__).parents[2] / "docs" / "differences-from-dlt.md"
 KINDS = {"plain", "pending", "refresh", "raises", "contract", "empty", "cursor", "deleted", "job"}
 STEPS = {
     *("run", "extract", "normalize", "load", "sync", "drop", "drop_pending"),
