@@ -11,6 +11,16 @@ from dev.parts.tools import download, find_tool, run_tool
 
 DLT: Final = ("dlt[filesystem,deltalake,duckdb]==1.31.0",)
 """The reference that runs beside penstock and must have the same results."""
+DLT_PROGRAMS: Final = (
+    *DLT,
+    "pandas",
+    "pendulum",
+    "psycopg2-binary",
+    "sqlalchemy<2.1",
+    "duckdb<1.5",
+    "sqlglot<28",
+)
+"""dlt with the packages of the programs of `dev.dlt_programs`, in versions by which it reads its tables."""
 
 
 def ensure_environment(
@@ -34,3 +44,8 @@ def ensure_environment(
 def dlt_python(folders: PartFolders) -> Path:
     """Return a Python with dlt, in the version of the recorded comparisons."""
     return ensure_environment(folders, "dlt", python="3.11", packages=DLT)
+
+
+def dlt_programs_python(folders: PartFolders) -> Path:
+    """Return a Python with dlt and the packages that the programs of `dev.dlt_programs` import."""
+    return ensure_environment(folders, "dlt-programs", python="3.11", packages=DLT_PROGRAMS)

@@ -50,7 +50,7 @@ def play(lake: Lake, scenario: dict[str, Any]) -> dict[str, Any]:
     return {
         "steps": notes,
         "datasets": {dataset: lake.content(dataset) for dataset in datasets},
-        "state": _without_empty(state),
+        "state": without_empty(state),
     }
 
 
@@ -139,10 +139,10 @@ def _dataset(step: Step) -> str:
     return result
 
 
-def _without_empty(result: Any) -> Any:
+def without_empty(result: Any) -> Any:
     """Return a state without empty entries, which reading creates. Hashes of a set are sorted."""
     if not isinstance(result, dict):
         return result
-    remaining = {key: _without_empty(item) for key, item in result.items() if key != "unique_hashes"}
+    remaining = {key: without_empty(item) for key, item in result.items() if key != "unique_hashes"}
     remaining |= {key: sorted(item) for key, item in result.items() if key == "unique_hashes"}
     return {key: item for key, item in remaining.items() if item not in ({}, None)}
