@@ -37,25 +37,29 @@ def _document(row: Mapping[str, Any], table: str, tables: Tables) -> dict[str, A
         name: value for name, value in row.items() if value is not None and not _is_system_column(name)
     }
     for below in sorted(tables):
-        if _parent(below) == table:
+        if _parent(below, tables) == table:
             rows = [
                 nested_row for nested_row in tables[below] if nested_row["_dlt_parent_id"] == row["_dlt_id"]
             ]
             ordered = sorted(rows, key=lambda nested_row: (nested_row["_dlt_list_idx"], repr(nested_row)))
             if ordered:
-                document[below.rpartition("__")[2]] = [
+                document[below.removeprefix(f"{table}__")] = [
                     _document(nested_row, below, tables) for nested_row in ordered
                 ]
     return dict(sorted(document.items()))
 
 
 def _orphan_count(table: str, tables: Tables) -> int:
-    above = {row["_dlt_id"] for row in tables.get(_parent(table), ())}
+    above = {row["_dlt_id"] for row in tables.get(_parent(table, tables), ())}
     return sum(row["_dlt_parent_id"] not in above for row in tables[table])
 
 
-def _parent(table: str) -> str:
-    return table.rpartition("__")[0]
+def _parent(table: str, tables: Tables) -> str:
+    """Return the table above: the longest prefix, for the lists of a nested object have its name in theirs."""
+    prefix = table.rpartition("__")[0]
+    while prefix and prefix not in tables:
+        prefix = prefix.rpartition("__")[0]
+    return prefix
 
 
 def _is_system_column(column: str) -> bool:

@@ -70,6 +70,14 @@ def test_every_scenario_declares_its_needs_and_begins_with_rows() -> None:
     assert all(one.needs and one.loads[0][0] for one in SCENARIOS)
 
 
+def test_the_lists_of_a_nested_object_belong_to_the_row_of_the_object() -> None:
+    row = {"sha": "x", "_dlt_parent_id": "a", "_dlt_list_idx": 0, "_dlt_id": "b"}
+
+    result = documents({"pushes": [{"id": 1, "_dlt_id": "a"}], "pushes__payload__commits": [row]}, "pushes")
+
+    assert result == {"rows": [{"id": 1, "payload__commits": [{"sha": "x"}]}], "orphans": {}}
+
+
 def test_nested_rows_without_a_parent_are_counted() -> None:
     lost = {"value": "x", "_dlt_parent_id": "gone", "_dlt_list_idx": 0, "_dlt_id": "b"}
 
