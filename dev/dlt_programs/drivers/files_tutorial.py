@@ -12,22 +12,14 @@ FOLDER = Path.cwd() / "files"
 os.environ["SOURCES__FILESYSTEM__BUCKET_URL"] = str(FOLDER)
 
 
-def reason(row):
-    """Return a text; every fifth row has none."""
-    return f"reason {row}" if row % 5 else ""
-
-
 def run(turn):
     """Add the files of the turn and run the block of the page."""
     FOLDER.mkdir(exist_ok=True)
     for number in (1, 2) if turn == 1 else (3,):
         path = FOLDER / f"encounters-{number}.csv"
         first = number * 100 - (30 if turn == 2 else 0)
-        rows = [
-            f"{first + row},2026-0{turn}-{row % 28 + 1:02d}T0{number}:00:00Z,{row / 4},{reason(row)}"
-            for row in range(100)
-        ]
-        path.write_text("\n".join(["id,STOP,COST,Reason Description", *rows]) + "\n")
+        rows = [f"e-{first + row},2026-0{turn}-{row % 28 + 1:02d},class {row % 5}" for row in range(100)]
+        path.write_text("\n".join(["id,STOP,Encounter Class", *rows]) + "\n")
         os.utime(path, (1_770_000_000 + number, 1_770_000_000 + number))
     runpy.run_path(SCRIPT)
     return dlt.pipeline()

@@ -7,7 +7,10 @@ import dlt
 from program import SCRIPT, execute
 
 TURNS = 2
-os.environ["SOURCES__SQL_DATABASE__CREDENTIALS"] = os.environ["PROGRAMS_POSTGRES"]
+os.environ |= {
+    "SOURCES__SQL_DATABASE__CREDENTIALS": os.environ["PROGRAMS_POSTGRES"],
+    "SOURCES__SQL_DATABASE__TABLE_NAMES": '["family", "genome"]',
+}
 TABLES = """
 drop table if exists family;
 drop table if exists genome;

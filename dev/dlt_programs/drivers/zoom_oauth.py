@@ -32,8 +32,9 @@ def answer(request):
     users = [
         {"id": f"u{number}", "type": number % 2, "dept": None, "group_ids": ["g"]} for number in range(12)
     ]
-    rows, after = page(users, int(request.query.get("next_page_token") or 0), 5)
-    return Reply({"users": rows, "next_page_token": str(after) if after else ""})
+    rows, after = page(users, int(request.query.get("at", 0)), 5)
+    following = f"https://api.zoom.us{request.path}?at={after}" if after else None
+    return Reply({"users": rows, "links": {"next": following}})
 
 
 def run(turn):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from penstock.extract.cursor.cursors import Cursors
     from penstock.extract.steps import Stage
     from penstock.interfaces.frame_engine import FrameHook
+    from penstock.interfaces.frames import FrameKind
     from penstock.interfaces.source import Flow, ItemStep, Limit, Stream
 
 
@@ -149,11 +150,13 @@ class Node:
             return build_stage(step, self.metrics)
         return cursors.track(cursor, resource=self.name, stop=self.stop, is_loaded=self.stream.selected)
 
-    @property
-    def frame_hook(self) -> FrameHook | None:
-        """The cursors that observe DataFrames during the write, if the stream has any."""
+    def frame_hook(self, kind: FrameKind) -> FrameHook | None:
+        """Return the cursors that observe DataFrames during the write, if the stream has any.
+
+        Frames with quarantined rows are filtered there too, after these rows are set apart.
+        """
         trackers = [stage for stage in self.stages if isinstance(stage, Tracker)]
-        return CursorHook(trackers) if trackers else None
+        return CursorHook(trackers, filters=kind == "sifted") if trackers else None
 
     def run(self, function: Callable[..., Any], *args: Any, item_number: int | None = None) -> Any:
         """Call user code in the context of the resource; wrap its errors with the name of the resource."""

@@ -119,7 +119,7 @@ class PackageWriter:
         if kind not in {"spark", "sifted", "relation"}:
             self.rows[node.name] += node.run(self._frame_writer.write, frame, kind, route)
             return
-        write = self._frame_writer.prepare_spark_write(frame, kind, route, node.frame_hook)
+        write = self._frame_writer.prepare_spark_write(frame, kind, route, node.frame_hook(kind))
 
         def on_done(written: WrittenFrame) -> None:
             self.rows[node.name] += self._frame_writer.add_written(written, route)

@@ -10,13 +10,21 @@ from penstock.sources.resource import Resource
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from penstock.sources.declaration import Declaration
+
 
 class ResourceCopies:
-    """Copies of resources that are connected as the originals are."""
+    """Copies of resources that are connected as the originals are.
+
+    Transformers with one declaration and one parent are one, since `|` copies them: `a | b` and `a | b | c`
+    call `b` once.
+    """
 
     def __init__(self) -> None:
         # Includes parents that are not listed; a copy maps to itself.
         self._copies_by_original: dict[Resource, Resource] = {}
+        # The declarations are kept, so that no other one gets their ids.
+        self._transformers: dict[tuple[int, Resource], tuple[Declaration, Resource]] = {}
 
     def copy_all(self, resources: Iterable[Resource]) -> list[Resource]:
         """Return the copies in the order of the originals; a repeated original has one copy."""
@@ -27,14 +35,23 @@ class ResourceCopies:
         return [copy for copy, _ in copies]
 
     def _copy(self, resource: Resource) -> Resource:
-        if resource not in self._copies_by_original:
-            copy = resource.clone()
-            self._copies_by_original |= {resource: copy, copy: copy}
-        return self._copies_by_original[resource]
+        original = self._original(resource)
+        if original not in self._copies_by_original:
+            copy = original.clone()
+            self._copies_by_original |= {original: copy, copy: copy}
+        return self._copies_by_original[original]
+
+    def _original(self, resource: Resource) -> Resource:
+        """Return the first known resource of this declaration and this parent."""
+        if resource in self._copies_by_original or resource.parent is None:
+            return resource
+        key = id(resource.declaration), self._original(resource.parent)
+        _, original = self._transformers.setdefault(key, (resource.declaration, resource))
+        return original
 
     def _connect_parents(self, copy: Resource, parent: Resource | None) -> None:
         while parent is not None:
-            is_copied = parent in self._copies_by_original
+            is_copied = self._original(parent) in self._copies_by_original
             parent_copy = self._copy(parent)
             copy.pipe_data_from(parent_copy)
             copy, parent = parent_copy, None if is_copied else parent.parent

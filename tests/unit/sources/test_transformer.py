@@ -42,6 +42,32 @@ def test_piping_makes_a_copy_so_that_one_transformer_can_be_used_twice() -> None
         list(letters)
 
 
+def test_a_transformer_piped_twice_from_one_resource_is_called_once_in_a_source() -> None:
+    calls = []
+
+    @penstock.transformer
+    def doubled(word: str) -> Iterator[str]:
+        calls.append(word)
+        yield word * 2
+
+    @penstock.source
+    def two_ends() -> Any:
+        return words | doubled, words | doubled | letters
+
+    source = two_ends()
+
+    assert sorted(source) == sorted(["antant", "beebee", *"antantbeebee"])
+    assert calls == ["ant", "bee"]
+
+
+def test_transformers_that_were_changed_apart_are_called_apart() -> None:
+    @penstock.source
+    def two_ends() -> Any:
+        return words | letters, (words | letters(repeat=2)).with_name("twice")
+
+    assert sorted(two_ends()) == sorted("antbee" + "antantbeebee")
+
+
 def test_a_transformer_can_take_the_mark_of_an_item() -> None:
     def marked() -> Iterator[Any]:
         yield penstock.mark.with_table_name(1, "t")

@@ -163,7 +163,7 @@ def _to_cursor_type(timestamp: datetime, options: CursorOptions, resource: str) 
     kind = options.effective_type
     if isinstance(kind, type) and not issubclass(kind, bool):
         if issubclass(kind, datetime):
-            return timestamp
+            return in_declared_type(timestamp, options)
         if issubclass(kind, date):
             return timestamp.date()
         if issubclass(kind, int):
@@ -175,6 +175,13 @@ def _to_cursor_type(timestamp: datetime, options: CursorOptions, resource: str) 
         f"{'of unknown type' if kind is None else getattr(kind, '__name__', kind)}",
         hint="declare the type: incremental[datetime]('field'); convert texts to timestamps with add_map",
     )
+
+
+def in_declared_type(value: Any, options: CursorOptions) -> Any:
+    """Return a date-time in the class that the cursor declares, such as that of pendulum, else the value."""
+    kind = options.effective_type
+    is_other = isinstance(kind, type) and issubclass(kind, datetime) and not isinstance(value, kind)
+    return kind.combine(value.date(), value.timetz()) if is_other and isinstance(value, datetime) else value
 
 
 def align_timezone(bound: Any, value: Any) -> Any:

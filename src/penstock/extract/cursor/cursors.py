@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.errors import BoundaryDamaged, IncrementalCursorPathMissing
 from penstock.extract.cursor.boundary import Boundary
 from penstock.extract.cursor.boundary_files import FOLDER, STATE_KEY, BoundaryFile, cursor_entries
-from penstock.extract.cursor.bounds import with_scheduler_interval
+from penstock.extract.cursor.bounds import in_declared_type, with_scheduler_interval
 from penstock.extract.cursor.plan import cursors_to_move_out
 from penstock.extract.cursor.progress import CursorProgress
 from penstock.extract.cursor.tracker import Tracker
@@ -83,7 +83,7 @@ class Cursors:
         progress = CursorProgress(
             options,
             resource=resource,
-            last_value=entry["last_value"],
+            last_value=in_declared_type(entry["last_value"], options),
             boundary=self._boundary(entry, str(options.cursor_path)),
             stop=stop,
         )

@@ -114,10 +114,14 @@ class CursorHook:
     """Observes a DataFrame during its write, for all cursors of a resource."""
 
     trackers: Sequence[Any]
+    filters: bool = False
+    """Whether the rows are filtered here, because they were not before."""
     frame: Any = None
 
     def before(self, frame: DataFrame) -> tuple[DataFrame, dict[str, Column]]:
-        """Return the frame unchanged (it is filtered already), and the aggregates of each cursor."""
+        """Return the frame of new rows, and the aggregates of each cursor."""
+        for tracker in self.trackers if self.filters else ():
+            frame = tracker.spark_cursor.new_rows(frame)
         self.frame = frame
         return frame, {
             f"{name}_{number}": column

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.extract.cursor.progress import CursorProgress
     from penstock.interfaces.cursor_options import CursorOptions
     from penstock.interfaces.frame_engine import FrameEngine
+    from penstock.interfaces.frames import FrameKind
 
 
 class Tracker:
@@ -40,9 +41,9 @@ class Tracker:
         """Return the new rows of an item, a page or a frame; None without new rows."""
         if item is None or (isinstance(item, list) and not item):
             return item
-        if frame_kind(item) in {"spark", "relation"}:
+        if (kind := frame_kind(item)) in {"spark", "relation", "sifted"}:
             # Its values are known when it is written; see `CursorHook`.
-            return self._new_spark_rows(item.spark() if frame_kind(item) == "relation" else item)
+            return self._new_spark_rows(item, kind)
         new_rows = self._new_rows(item)
         self.record_item(new_rows is not None)
         self.progress.clamp_to_previous()
@@ -61,13 +62,15 @@ class Tracker:
         """Record that an item was read, and whether any row of it was new."""
         self.has_items, self.has_rows = True, self.has_rows or has_rows
 
-    def _new_spark_rows(self, frame: Any) -> Any:
+    def _new_spark_rows(self, frame: Any, kind: FrameKind) -> Any:
         if not self._is_loaded:
             raise UnsupportedData(
                 data_type="Spark DataFrame",
                 reason="its resource has a cursor, which needs the written table, and is not loaded",
             )
-        return self.spark_cursor.new_rows(frame)
+        if kind == "sifted":
+            return frame
+        return self.spark_cursor.new_rows(frame.spark() if kind == "relation" else frame)
 
     def _new_rows(self, item: Any) -> Any:
         if not isinstance(item, list):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from tests.unit.extract.cursor.pipeline_runs import Runs
 
 import penstock
 from penstock.errors import UnsupportedData
+from penstock.extract.cursor.bounds import with_scheduler_interval
 from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.cursor.plan import classify_value
 from penstock.interfaces.cursor_options import CursorOptions
@@ -154,3 +156,41 @@ def test_frames_keep_their_library(tmp_path: Path, library: str) -> None:
     assert [row["n"] for row in runs(resource())] == [3, 2, 3, 4]
     assert runs(resource()) == []
     assert kinds == {module.DataFrame}
+
+
+class OtherDatetime(datetime):
+    """A class like that of pendulum."""
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        penstock.sources.incremental[OtherDatetime]("at"),
+        penstock.sources.incremental("at", initial_value=OtherDatetime(2024, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_the_last_value_has_the_declared_class_of_date_times_in_the_next_run(
+    cursor: Any, tmp_path: Path
+) -> None:
+    seen = []
+
+    def rows(at: Any = cursor) -> Iterator[dict[str, Any]]:
+        seen.append(at.last_value)
+        yield {"at": OtherDatetime(2024, 1, 2, tzinfo=UTC)}
+
+    runs = Runs(tmp_path)
+    for _ in range(2):
+        runs(penstock.resource(rows, name="rows"))
+
+    assert type(seen[1]) is OtherDatetime
+    assert seen[1] == datetime(2024, 1, 2, tzinfo=UTC)
+
+
+def test_the_interval_of_a_scheduler_has_the_declared_class_of_date_times() -> None:
+    options = CursorOptions(cursor_path="at", value_type=OtherDatetime, allow_external_schedulers=True)
+    interval = {"DLT_INTERVAL_START": "2024-01-01T00:00:00Z", "DLT_INTERVAL_END": "2024-01-02T00:00:00Z"}
+
+    limited = with_scheduler_interval(options, resource="rows", environment=interval)
+
+    assert type(limited.initial_value) is type(limited.end_value) is OtherDatetime
+    assert limited.initial_value == datetime(2024, 1, 1, tzinfo=UTC)
