@@ -250,6 +250,28 @@ def test_files_listed_as_rows_are_read_by_transformers_and_by_a_cursor(
     assert pipeline.dataset().row_counts() | {"read_jsonl": 1, "lines": 1} == pipeline.dataset().row_counts()
 
 
+def test_rows_of_csv_files_are_filtered_by_a_cursor_in_their_rows(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    raw = Path(location) / "raw"
+    raw.mkdir(parents=True)
+    (raw / "a.csv").write_text("id,day\n1,2026-01-01\n2,2026-01-03\nbad\n")
+    pipeline = make_pipeline(location, tmp_path, spark)
+
+    def load() -> None:
+        listed = filesystem(str(raw), file_glob="*.csv")
+        rows = (listed | read_csv()).with_name("orders")
+        rows.apply_hints(incremental=penstock.sources.incremental("day"), primary_key="id")
+        pipeline.run(rows)
+
+    load()
+    (raw / "b.csv").write_text("id,day\n3,2026-01-02\n4,2026-01-03\n5,2026-01-04\n")
+    load()
+
+    assert rows_of(pipeline, "orders", "id") == [("1",), ("2",), ("4",), ("5",)]
+    assert len(rows_of(pipeline, "_dlt_quarantine", "resource")) == 2
+
+
 @pytest.mark.at_length
 def test_csv_values_are_texts_unless_types_are_inferred(
     spark: SparkSession, location: str, tmp_path: Path

@@ -22,6 +22,7 @@ _TOKEN: Final = re.compile(
   | \[\s*(?P<quoted>'[^']*'|"[^"]*")\s*\]
   | (?P<text>'[^']*'|"[^"]*")
   | (?P<root>\$)
+  | (?P<union>\s*\|\s*)
   | (?P<name>[A-Za-z_@][\w@-]*)
     """,
     re.VERBOSE | re.ASCII,
@@ -45,6 +46,13 @@ class CursorPath:
     segments: tuple[PathSegment, ...]
     column: str | None
     """The field name, if the path is only a name."""
+    alternatives: tuple[tuple[PathSegment, ...], ...] = ()
+    """The paths after `|`; their values follow those of the first path."""
+
+    @property
+    def branches(self) -> tuple[tuple[PathSegment, ...], ...]:
+        """The paths between `|`, of which there is usually one."""
+        return (self.segments, *self.alternatives)
 
     def first(self, row: Any) -> Any:
         """Return the first value of the path, or `MISSING`.
@@ -57,7 +65,7 @@ class CursorPath:
         if self.column is not None:
             # The fast path for nearly all rows: `isinstance(row, Mapping)` is slower than the lookup.
             return row.get(self.column, MISSING) if type(row) is dict else _field_value(row, self.column)
-        return next(_values_at(row, self.segments), MISSING)
+        return next(self._values(row), MISSING)
 
     def all(self, row: Any) -> list[Any]:
         """Yield all values of the path.
@@ -65,32 +73,45 @@ class CursorPath:
         >>> parse_cursor_path("items[*].at").all({"items": [{"at": 3}, {"at": 4}]})
         [3, 4]
         """
-        return list(_values_at(row, self.segments))
+        return list(self._values(row))
+
+    def _values(self, row: Any) -> Iterator[Any]:
+        for segments in self.branches:
+            yield from _values_at(row, segments)
 
 
 @lru_cache(maxsize=256)
 def parse_cursor_path(text: str) -> CursorPath:
-    """Parse a path: names, `'quoted names'`, `[0]`, `[*]`, `..` for any depth, and `$` for the row.
+    """Parse a path: names, `'quoted names'`, `[0]`, `[*]`, `..` for any depth, `$` for the row.
+
+    Between paths, `|` adds the values of the next one.
 
     >>> parse_cursor_path("updated_at").column
     'updated_at'
+    >>> parse_cursor_path("updated|created").first({"created": 7})
+    7
     """
     return parse_uncached(text)
 
 
 def parse_uncached(text: str) -> CursorPath:
     """Parse a path without the cache, for functions that are sent to executors."""
-    kinds: list[tuple[str, str]] = []
+    paths: list[list[tuple[str, str]]] = [[]]
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None or match.lastgroup is None:
             raise _invalid_path(text)
-        kinds.append((match.lastgroup, match[match.lastgroup]))
+        if match.lastgroup == "union":
+            paths.append([])
+        else:
+            paths[-1].append((match.lastgroup, match[match.lastgroup]))
         at = match.end()
-    steps = tuple(_segments(text, kinds))
-    bare = len(kinds) == 1 and kinds[0][0] in {"name", "text", "quoted"}
-    return CursorPath(segments=steps, column=str(steps[0]) if bare else None)
+    steps, *alternatives = (tuple(_segments(text, tokens)) for tokens in paths)
+    bare = [kind for tokens in paths for kind, _ in tokens] in (["name"], ["text"], ["quoted"])
+    return CursorPath(
+        segments=steps, column=str(steps[0]) if bare else None, alternatives=tuple(alternatives)
+    )
 
 
 def _segments(text: str, tokens: list[tuple[str, str]]) -> Iterator[PathSegment]:

@@ -51,7 +51,9 @@ def pivot(paths: str | Sequence[str] = "$", prefix: str = "col") -> Callable[[An
     [{'col0': 'a', 'col1': 'b'}]
     """
     parsed = [
-        (path, parse_cursor_path(path).segments) for path in ([paths] if isinstance(paths, str) else paths)
+        (path, segments)
+        for path in ([paths] if isinstance(paths, str) else paths)
+        for segments in parse_cursor_path(path).branches
     ]
 
     def pivot_item(item: Any) -> Any:

@@ -55,7 +55,7 @@ def _orphan_count(table: str, tables: Tables) -> int:
 
 
 def _parent(table: str, tables: Tables) -> str:
-    """Return the table above: the longest prefix, for the lists of a nested object have its name in theirs."""
+    """Return the table above, whose name is the longest prefix: lists of nested objects have long names."""
     prefix = table.rpartition("__")[0]
     while prefix and prefix not in tables:
         prefix = prefix.rpartition("__")[0]

@@ -155,3 +155,26 @@ def test_a_path_leads_to_the_first_value(path: str, expected: Any) -> None:
     row = {"a": {"b": 1}, "list": [{"x": 5}, {"x": 6}], "my col": 7}
 
     assert parse_cursor_path(path).first(row) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("updated|created", [2]),
+        ("created | updated", [2]),
+        ("list[*].x|updated", [5, 6, 2]),
+        ("'a|b'|updated", [9, 2]),
+    ],
+)
+def test_paths_between_bars_follow_each_other(path: str, expected: list[int]) -> None:
+    row = {"updated": 2, "list": [{"x": 5}, {"x": 6}], "a|b": 9}
+
+    assert parse_cursor_path(path).all(row) == expected
+    assert parse_cursor_path(path).first(row) == expected[0]
+    assert parse_cursor_path(path).column is None
+
+
+@pytest.mark.parametrize("path", ["updated|", "|updated", "updated||created"])
+def test_a_bar_without_a_path_is_refused(path: str) -> None:
+    with pytest.raises(UsageError, match="is not a valid cursor path"):
+        parse_cursor_path(path)
