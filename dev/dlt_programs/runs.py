@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PLAYER: Final = ("play.py", "program.py", "server.py")
 _QUIET: Final = {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "ERROR", "PYTHONUNBUFFERED": "1"}
+_SEED: Final = {"PYTHONHASHSEED": "0"}
+"""Some sources iterate over sets, whose order is part of the rows."""
 
 
 class ProgramFailed(Exception):
@@ -69,7 +71,7 @@ def _prepare(program: Program, checkouts: Checkouts, folder: Path) -> Path | Non
 
 
 def _run(command: list[str], folder: Path, script: Path | None, env: Mapping[str, str]) -> Path:
-    settings = {**os.environ, **_QUIET, **env, "PROGRAMS_SCRIPT": str(script or "")}
+    settings = {**os.environ, **_QUIET, **_SEED, **env, "PROGRAMS_SCRIPT": str(script or "")}
     with (folder / "output.txt").open("w") as output:
         done = subprocess.run(
             command, cwd=folder, env=settings, check=False, stdout=output, stderr=subprocess.STDOUT
