@@ -55,10 +55,11 @@ def compare(program: Program, checkouts: Checkouts, python: str, env: dict[str, 
         return Outcome(program, [], [str(error)])
     turns = sorted(folder.name for folder in expected.iterdir())
     runs = [(read_content(expected / turn), read_content(actual / turn)) for turn in turns]
+    with_state = not program.state_difference
     lines = [
         f"{turn}: {line}"
-        for turn, contents in zip(turns, runs, strict=True)
-        for line in differences(*contents)
+        for turn, (before, after) in zip(turns, runs, strict=True)
+        for line in differences(before, after, with_state=with_state)
     ]
     return Outcome(program, runs, lines)
 
@@ -90,6 +91,8 @@ def main(verified_sources: str, dlt: str, *names: str) -> int:
         outcome = compare(program, checkouts, python, env)
         outcomes.append(outcome)
         print(outcome.line, flush=True)
+        if program.state_difference:
+            print(f"    state not compared: {program.state_difference}")
         for line in outcome.lines[:20]:
             print(f"    {line}")
     equal = sum(not outcome.lines for outcome in outcomes)

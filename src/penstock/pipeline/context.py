@@ -40,7 +40,7 @@ class PipelineContext:
 
     @property
     def default_schema_name(self) -> str:
-        """The name of the schema for sources that name none.
+        """The schema of sources that name none: named as the pipeline, without a suffix `_pipeline`.
 
         >>> from pathlib import Path
         >>> from penstock.pipeline.workdir import WorkDir
@@ -48,7 +48,8 @@ class PipelineContext:
         >>> PipelineContext(**names, workdir=WorkDir(Path("shop"))).default_schema_name
         'my_shop_eu'
         """
-        return naming_convention("snake_case", MAX_NAME_LENGTH).normalize_identifier(self.pipeline_name)
+        name = self.pipeline_name.removesuffix("_pipeline") or self.pipeline_name
+        return naming_convention("snake_case", MAX_NAME_LENGTH).normalize_identifier(name)
 
 
 def names_of(destination: Destination | None) -> DestinationNames:

@@ -84,6 +84,16 @@ def test_unbound_packages_are_listed_after_a_destination_is_set(tmp_path: Path) 
     assert with_destination.has_pending_data
 
 
+@pytest.mark.parametrize(
+    ("pipeline_name", "schema_name"),
+    [("shop_pipeline", "shop"), ("shop_pipeline_2", "shop_pipeline_2"), ("pipeline", "pipeline")],
+)
+def test_the_suffix_of_a_pipeline_is_not_part_of_the_name_of_its_schema(
+    pipeline_name: str, schema_name: str, tmp_path: Path
+) -> None:
+    assert penstock.pipeline(pipeline_name, pipelines_dir=tmp_path).default_schema_name == schema_name
+
+
 def test_a_pipeline_that_has_not_run_has_a_schema_with_its_name(tmp_path: Path) -> None:
     pipeline = new_pipeline(tmp_path, at_lake=False)
 
