@@ -345,7 +345,7 @@ def test_every_alias_of_an_error_is_documented_for_users_of_dlt() -> None:
                 and ((texts[name] == f"`{actual}`") is (actual == "NeverRaised") or len(texts[name]) <= 5)
             ),
         ],
-        "give our class, or the reason why it is never raised, in docs/differences-from-dlt.md, section Errors",
+        "give our class, or the reason why it is never raised, in docs/differences-from-dlt.md (Errors)",
     )
 
 
