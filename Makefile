@@ -7,7 +7,7 @@ IN_EVERY_MODE := tests/flow tests/contract
 # share of the tests marked at_length.
 TENTH ?= $(shell shuf -i 1-10 -n 1)
 FORMAT ?= $(shell shuf -n 1 -e delta iceberg)
-SHARE ?= 1/4
+SHARE ?= 1/10
 
 define TEST_ALL_LEAVES_OUT
 make test-all runs $(SHARE) of the tests marked at_length (SHARE=1 for all), and a load killed at a tenth of the steps of each kind in
