@@ -8,8 +8,8 @@ Imports: every package below.
 from decimal import Decimal
 from time import sleep
 
-from penstock.common import jsonpath
+from penstock.common import json, jsonpath
 from penstock.common.pendulum import pendulum
-from penstock.compat import json, logger
+from penstock.compat import logger
 
 __all__ = ["Decimal", "json", "jsonpath", "logger", "pendulum", "sleep"]

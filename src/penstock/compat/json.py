@@ -1,22 +1,43 @@
 """JSON for values that it has no types for: dates, decimals, UUIDs, bytes, dataclasses and models.
 
 `dumps` writes them as plain texts and objects. The `typed_` functions mark each text with its type, as in
-stored states, and restore it.
+stored states, and restore it. `set_custom_encoder` adds types.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
 from datetime import date, time
 from decimal import Decimal
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeAlias
 from uuid import UUID
 
 import orjson
 
+from penstock.extract.json_fallback import JsonEncoder, encode_custom, set_custom_encoder
 from penstock.package.typed_json import from_typed, to_typed
 
+__all__ = [
+    "JsonEncoder",
+    "JsonSerializable",
+    "dump",
+    "dumpb",
+    "dumps",
+    "load",
+    "loadb",
+    "loads",
+    "set_custom_encoder",
+    "typed_dump",
+    "typed_dumpb",
+    "typed_dumps",
+    "typed_loadb",
+    "typed_loads",
+]
+
+JsonSerializable: TypeAlias = str | dict[str, Any]
+"""The JSON form of a value, as an encoder returns it."""
 _INDENT_AND_SORT: Final = {
     (sort_keys, pretty): orjson.OPT_NON_STR_KEYS
     | orjson.OPT_PASSTHROUGH_DATETIME  # it refuses times with a zone
@@ -79,7 +100,7 @@ def typed_dumpb(obj: Any, sort_keys: bool = False, pretty: bool = False) -> byte
     >>> typed_loadb(typed_dumpb([Decimal("1.50"), date(2024, 1, 2)]))
     [Decimal('1.50'), datetime.date(2024, 1, 2)]
     """
-    return dumpb(to_typed(obj), sort_keys, pretty)
+    return dumpb(to_typed(obj, _plain), sort_keys, pretty)
 
 
 def typed_dumps(obj: Any, sort_keys: bool = False, pretty: bool = False) -> str:
@@ -129,4 +150,6 @@ def _plain(value: Any) -> Any:
             for method in ("_asdict", "asdict", "model_dump"):
                 if callable(to_dict := getattr(value, method, None)):
                     return to_dict()
-            raise TypeError(f"a {type(value).__name__} has no form in JSON")
+            if is_dataclass(value) and not isinstance(value, type):  # of typed JSON
+                return asdict(value)
+            return encode_custom(value)

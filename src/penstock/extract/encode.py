@@ -11,6 +11,7 @@ import orjson
 
 from penstock.extract.json_fallback import (
     as_object,
+    custom_encoder,
     encode_deep,
     has_fields,
     is_numpy,
@@ -61,4 +62,4 @@ def _may_be_non_finite(value: Any) -> bool:
         return any(map(_may_be_non_finite, value.values()))
     if isinstance(value, (list, tuple, set, frozenset)):
         return any(map(_may_be_non_finite, value))
-    return has_fields(value) or is_numpy(value) or isinstance(value, Enum)
+    return has_fields(value) or is_numpy(value) or isinstance(value, Enum) or custom_encoder() is not None

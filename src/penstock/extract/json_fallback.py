@@ -9,7 +9,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -26,6 +26,45 @@ _REPLACEMENT_CHAR = "\ufffd"
 _MAX_DEPTH = 1_000
 # A text that may begin with a tag, or an integer that may exceed 64 bits: the row is encoded strictly.
 _TAG_OR_BIG_NUMBER = re.compile(f"[{tags.FIRST}-{tags.LAST}]|[0-9]{{19}}")
+# The types that `json_default` writes as texts.
+_TEXT_TYPES = (datetime, Decimal, date, time, bytes, bytearray, memoryview, UUID)
+
+JsonEncoder = Callable[[Any], Any]
+"""Returns the JSON form of a value, or raises `TypeError`."""
+
+
+class _CustomEncoder:
+    """Holds the user's encoder in this process. A serialized copy is empty: executor tasks set theirs."""
+
+    encoder: JsonEncoder | None = None
+
+    def __reduce__(self) -> Any:
+        return _CustomEncoder, ()
+
+
+_custom = _CustomEncoder()
+
+
+def set_custom_encoder(encoder: JsonEncoder | None) -> None:
+    """Use a function for all values of this process that have no JSON form; None removes it.
+
+    It applies to `penstock.common.json`, to rows, and to the hashes of rows at the boundary of a cursor. The
+    waves of a resource with work items send it to executors; an encoder that cannot be serialized is refused
+    there.
+    """
+    _custom.encoder = encoder
+
+
+def custom_encoder() -> JsonEncoder | None:
+    """Return the function that was set."""
+    return _custom.encoder
+
+
+def encode_custom(value: Any) -> Any:
+    """Return the JSON form of a value by the user's encoder; without it raise `TypeError`."""
+    if _custom.encoder is None:
+        raise TypeError(f"{type(value).__name__} has no JSON form")
+    return _custom.encoder(value)
 
 
 def encode_text(row: Any) -> str:
@@ -160,7 +199,7 @@ def _unwrap_value(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Enum):
         return value.value
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    return encode_custom(value)
 
 
 def _tagged_datetime(value: datetime) -> str | None:
@@ -204,7 +243,7 @@ def _tag_value(value: Any) -> Any:
         return list(value)
     if has_fields(value) or is_numpy(value):
         return _tag_value(_unwrap_value(value))
-    return value
+    return value if isinstance(value, _TEXT_TYPES) else _tag_value(encode_custom(value))
 
 
 def _with_text_keys(value: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -26,8 +26,10 @@ _DECODERS: Final[Mapping[str, Callable[[str], Any]]] = {
 }
 
 
-def to_typed(value: Any) -> Any:
+def to_typed(value: Any, encode_other: Callable[[Any], Any] | None = None) -> Any:
     """Return a copy that JSON can encode; other types become texts with a type tag.
+
+    Values of types that have no tag are passed to `encode_other`.
 
     >>> to_typed({"since": date(2024, 1, 2)})["since"][1:]
     '2024-01-02'
@@ -36,17 +38,17 @@ def to_typed(value: Any) -> Any:
         case None | bool() | str():
             return value
         case Enum():
-            return to_typed(value.value)
+            return to_typed(value.value, encode_other)
         case int():
             return value if _MIN_INTEGER <= value <= _MAX_INTEGER else tags.DECIMAL + str(value)
         case float():
             return value if value - value == 0 else None
         case Mapping():
-            return {str(key): to_typed(inner) for key, inner in value.items()}
+            return {str(key): to_typed(inner, encode_other) for key, inner in value.items()}
         case list() | tuple():
-            return [to_typed(inner) for inner in value]
+            return [to_typed(inner, encode_other) for inner in value]
         case _:
-            return _encode_tagged(value)
+            return _encode_tagged(value, encode_other)
 
 
 def from_typed(value: Any) -> Any:
@@ -65,7 +67,7 @@ def from_typed(value: Any) -> Any:
             return value
 
 
-def _encode_tagged(value: Any) -> str:
+def _encode_tagged(value: Any, encode_other: Callable[[Any], Any] | None) -> Any:
     match value:
         case datetime():
             return tags.DATETIME + value.isoformat()
@@ -79,6 +81,8 @@ def _encode_tagged(value: Any) -> str:
             return tags.BYTES + base64.b64encode(value).decode()
         case UUID():
             return str(value)
+        case _ if encode_other is not None:
+            return to_typed(encode_other(value), encode_other)
         case _:
             raise UsageError(
                 f"a {type(value).__name__} cannot be stored in the state",

@@ -91,7 +91,7 @@ def test_an_http_error_on_an_executor_is_reported_the_same_way(api: Api) -> None
         resource="orders",
         table=None,
         code=b"",
-        deserialize=lambda _: (get_orders, (), None),
+        deserialize=lambda _: (get_orders, (), None, None),
         parts=[[(0, {"n": 1})]],
         interval=None,
         seconds=60,

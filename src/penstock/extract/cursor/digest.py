@@ -13,6 +13,7 @@ import orjson
 
 from penstock.errors import IncrementalPrimaryKeyMissing
 from penstock.extract.encode import encode
+from penstock.extract.json_fallback import encode_custom
 
 DIGEST_SIZE: Final = 9
 """Bytes of a hash: 12 characters in the state."""
@@ -114,4 +115,4 @@ def _old_json_default(value: Any) -> Any:
             return getattr(value, method)()
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(type(value).__name__)
+    return encode_custom(value)

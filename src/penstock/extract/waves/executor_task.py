@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from penstock.extract.http_errors import http_error_details
-from penstock.extract.json_fallback import encode_text
+from penstock.extract.json_fallback import encode_text, set_custom_encoder
 from penstock.extract.quarantine_writer import rejection_reason, truncated_repr
 from penstock.interfaces.pace import Pacer
 from penstock.package.quarantine import ROOT_PATH, UNREADABLE_RULE
@@ -69,7 +69,8 @@ class ExecutorTask:
         """
         item: Any = None
         try:
-            call, stages, table_name_of = self.deserialize(self.code)
+            call, stages, table_name_of, encoder = self.deserialize(self.code)
+            set_custom_encoder(encoder)
             pacer = Pacer(self.interval) if self.interval is not None else None
             deadline = clock() + self.seconds
             for done, (index, item) in enumerate(self.parts[part]):

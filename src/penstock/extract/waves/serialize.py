@@ -73,7 +73,8 @@ def serialize_resource(stream: Stream, bound: ItemFunction, *, keeps_bad_rows: b
     call = executor_task.bind_arguments(without_defaults(bound.function), bound.args, dict(bound.kwargs))
     try:
         more = stream.work.modules if stream.work else ()
-        code = serialize_by_value((call, stages, _table_name_function(stream)), *_EXECUTOR_MODULES, *more)
+        task = (call, stages, _table_name_function(stream), json_fallback.custom_encoder())
+        code = serialize_by_value(task, *_EXECUTOR_MODULES, *more)
     except Exception as error:  # a user's object may raise anything when it is pickled
         raise UsageError(
             f"{stream.name} cannot be serialized for executors: {type(error).__name__}: {error}",

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import penstock
+from penstock.common import json as common_json
 from penstock.errors import UsageError
 from penstock.extract.waves.items import to_work_item
 from penstock.extract.waves.plan import WavePlan
@@ -66,6 +67,12 @@ def run_task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TaskRunner]:
 
         yield run
         to.close()
+
+
+@pytest.fixture
+def set_encoder() -> Iterator[Callable[[Callable[[Any], Any]], None]]:
+    yield common_json.set_custom_encoder
+    common_json.set_custom_encoder(None)
 
 
 def texts(output: Output, part: str = "rows") -> list[Any]:
@@ -208,6 +215,39 @@ def test_a_resource_that_cannot_be_serialized_is_refused_before_the_run(run_task
     with pytest.raises(UsageError, match="cannot be serialized") as refused:
         run_task(locked)
     assert "extract.work_items" in refused.value.hint
+
+
+def encode_complex(value: Any) -> Any:
+    if isinstance(value, complex):
+        return [value.real, value.imag]
+    raise TypeError(f"{value!r} is unknown")
+
+
+def test_values_without_a_json_form_are_passed_to_the_encoder_of_the_driver(
+    run_task: TaskRunner, set_encoder: Callable[[Callable[[Any], Any]], None]
+) -> None:
+    set_encoder(encode_complex)
+    data = penstock.resource(lambda item: [{"v": complex(item, 2)}, {"v": set}], name="v", work_items=[1])
+
+    output = run_task(data)
+
+    assert texts(output) == [{"v": [1.0, 2.0]}]
+    assert [row["reason"] for row in texts(output, "aside")] == ["<class 'set'> is unknown"]
+
+
+def test_an_encoder_that_cannot_be_serialized_is_refused_before_the_run(
+    run_task: TaskRunner, set_encoder: Callable[[Callable[[Any], Any]], None]
+) -> None:
+    lock = threading.Lock()
+
+    def encode_locked(value: Any) -> str:
+        with lock:
+            return str(value)
+
+    set_encoder(encode_locked)
+
+    with pytest.raises(UsageError, match="v cannot be serialized for executors"):
+        run_task(penstock.resource(lambda item: {"v": item}, name="v", work_items=[1]))
 
 
 def test_steps_and_hints_that_executors_do_not_support_are_refused(run_task: TaskRunner) -> None:
