@@ -19,7 +19,7 @@ from penstock.errors import PackageDamaged, UnsafePath, UsageError, translate_di
 from penstock.package.local_files import MAX_CONTROL_FILE_BYTES, LocalFiles
 from penstock.package.object_files import ObjectFiles, StoreStream, translate_store_errors
 from penstock.spark.paths import local_path
-from penstock.spark.s3 import s3a_conf, s3fs_options
+from penstock.spark.s3 import object_store_options, s3a_conf, s3fs_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -121,6 +121,14 @@ class FileStorage:
     def hadoop_conf(self) -> dict[str, str]:
         """The settings with which Spark opens it with the same credentials; they contain secrets."""
         return s3a_conf(self.root, self._credentials)
+
+    @property
+    def object_store_options(self) -> dict[str, str] | None:
+        """The options with which deltalake opens it on S3; None if the keys are not in the settings.
+
+        They contain secrets.
+        """
+        return object_store_options(self.root, self._credentials)
 
     def path(self, name: str = "") -> str:
         """Return the full address of a file, in the form of the root."""

@@ -66,6 +66,28 @@ def s3fs_options(location: str, credentials: AwsCredentials | None) -> dict[str,
     return options
 
 
+def object_store_options(location: str, credentials: AwsCredentials | None) -> dict[str, str] | None:
+    """Return the options of Rust's object store for an address; None if its keys are not in the settings.
+
+    An object is created with `If-None-Match`. The options contain secrets.
+    """
+    if s3_bucket(location) is None or credentials is None or credentials.aws_access_key_id is None:
+        return None
+    endpoint = credentials.endpoint_url
+    is_virtual = _ADDRESSING_STYLES.get(credentials.s3_url_style or "") == "virtual"
+    values = {
+        "AWS_ACCESS_KEY_ID": credentials.aws_access_key_id,
+        "AWS_SECRET_ACCESS_KEY": credentials.aws_secret_access_key,
+        "AWS_SESSION_TOKEN": credentials.aws_session_token,
+        "AWS_REGION": credentials.region_name or (_DEFAULT_REGION if endpoint else None),
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ALLOW_HTTP": "true" if (endpoint or "").lower().startswith("http://") else None,
+        "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": str(is_virtual or not endpoint).lower(),
+        "AWS_CONDITIONAL_PUT": "etag",
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
 def s3a_conf(location: str | None, credentials: AwsCredentials | None) -> dict[str, str]:
     """Return Hadoop's settings for the bucket of an address; they do not affect other buckets."""
     bucket = s3_bucket(location)

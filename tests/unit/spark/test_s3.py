@@ -9,7 +9,14 @@ import pytest
 
 from penstock.config import AwsCredentials
 from penstock.package import FileStorage
-from penstock.spark.s3 import s3_bucket, s3_needs, s3a_conf, s3a_conf_for_all, s3fs_options
+from penstock.spark.s3 import (
+    object_store_options,
+    s3_bucket,
+    s3_needs,
+    s3a_conf,
+    s3a_conf_for_all,
+    s3fs_options,
+)
 
 LOCATION = "s3://lake/raw"
 KEYS: dict[str, Any] = {"aws_access_key_id": "AKEXAMPLE", "aws_secret_access_key": "hush-hush-hush"}
@@ -158,3 +165,38 @@ def test_settings_for_hadoop_are_plain_text() -> None:
     conf = s3a_conf(LOCATION, AwsCredentials(**KEYS))
 
     assert pickle.loads(pickle.dumps(conf))["fs.s3a.bucket.lake.secret.key"] == "hush-hush-hush"
+
+
+def test_an_object_store_creates_objects_with_a_condition() -> None:
+    gateway = AwsCredentials(**KEYS, endpoint_url="http://127.0.0.1:7070")
+    amazon = AwsCredentials(**KEYS, aws_session_token="for-an-hour", region_name="eu-west-1")
+    shared = {
+        "AWS_ACCESS_KEY_ID": "AKEXAMPLE",
+        "AWS_SECRET_ACCESS_KEY": "hush-hush-hush",
+        "AWS_CONDITIONAL_PUT": "etag",
+    }
+
+    assert object_store_options(LOCATION, gateway) == {
+        **shared,
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:7070",
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "false",
+    }
+    assert object_store_options(LOCATION, amazon) == {
+        **shared,
+        "AWS_SESSION_TOKEN": "for-an-hour",
+        "AWS_REGION": "eu-west-1",
+        "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "true",
+    }
+    assert FileStorage(LOCATION, credentials=amazon).object_store_options is not None
+
+
+@pytest.mark.parametrize(
+    ("location", "credentials"),
+    [(LOCATION, None), (LOCATION, AwsCredentials(profile_name="work")), ("/lake", AwsCredentials(**KEYS))],
+)
+def test_without_keys_in_the_settings_an_object_store_has_no_options(
+    location: str, credentials: AwsCredentials | None
+) -> None:
+    assert object_store_options(location, credentials) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.destinations.delta.file_commit_plan import WriteMode
     from penstock.package.storage import FileStorage
 
-WriteMode = Literal["append", "overwrite"]
 _TABLE_MARKERS: Final = (f"{0:020}.json", "_last_checkpoint")
 
 

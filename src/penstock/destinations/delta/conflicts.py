@@ -40,6 +40,10 @@ _VALUES_SUFFIX: Final = " by row with values:"
 _log = logger("penstock.delta")
 
 
+class VersionExists(Exception):
+    """Another writer has committed this version of the table."""
+
+
 def is_conflict(error: BaseException) -> bool:
     """Return whether a commit was refused because of a concurrent commit.
 
@@ -47,7 +51,7 @@ def is_conflict(error: BaseException) -> bool:
     True
     """
     text = str(error)
-    return any(f"[{name}" in text for name in _CONFLICTS)
+    return isinstance(error, VersionExists) or any(f"[{name}" in text for name in _CONFLICTS)
 
 
 def violated_constraint(error: BaseException) -> str | None:

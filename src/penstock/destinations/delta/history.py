@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from penstock.errors import CommitRolledBack, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
@@ -12,9 +12,14 @@ from penstock.interfaces import AppliedJob, TableCommit
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import Row
-
     from penstock.interfaces import LoadMark
+
+
+class Commit(Protocol):
+    """The facts about a commit by their names in Spark's history: a row of Spark, or a dictionary."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a fact."""
 
 
 _FENCED: Final = "fenced"
@@ -83,7 +88,7 @@ def undo_metadata(applied: AppliedJob, load_id: str) -> str:
     return json.dumps({"undone": load_id, "version": applied.version_after})
 
 
-def is_in_effect(later_commits: Sequence[Row], applied: AppliedJob, load_id: str) -> bool | None:
+def is_in_effect(later_commits: Sequence[Commit], applied: AppliedJob, load_id: str) -> bool | None:
     """Return whether the commit of a job is in effect, by the commits after it, newest first.
 
     None after a restore to a timestamp: only a restore to a version shows what the table contains.
@@ -122,14 +127,14 @@ class TableHistory:
     """The commits to one table; each method reads them again."""
 
     table: str
-    read_commits: Callable[[int | None], list[Row]]
+    read_commits: Callable[[int | None], list[Commit]]
     """Return the given number of commits, or all, newest first."""
 
     def version(self) -> int:
         """Return the number of the newest commit."""
         return int(self.read_commits(1)[0]["version"])
 
-    def commits_of_load(self, mark: LoadMark) -> list[Row]:
+    def commits_of_load(self, mark: LoadMark) -> list[Commit]:
         """Return the commit of a load and earlier ones, newest first; empty if the load has none."""
         for limit in (_NEWEST_COMMITS, _RECENT_COMMITS, None):
             commits = self.read_commits(limit)
@@ -162,18 +167,18 @@ class TableHistory:
         if not is_in_effect(self._commits_after(applied), applied, load_id):
             raise CommitRolledBack(table=self.table, load_id=load_id, version=applied.version_after)
 
-    def _commits_after(self, applied: AppliedJob) -> list[Row]:
+    def _commits_after(self, applied: AppliedJob) -> list[Commit]:
         """Return the commits after that of a job, newest first."""
         after, newest = applied.version_after or 0, self.version()
         return self.read_commits(newest - after) if newest > after else []
 
 
-def applied_job(table: str, commits: Sequence[Row]) -> AppliedJob:
+def applied_job(table: str, commits: Sequence[Commit]) -> AppliedJob:
     """Return the result of the job that made the first of these commits, newest first."""
     commit, previous = commits[0], next(iter(commits[1:]), None)
     # The commit that creates a table for its first rows is not a version to restore.
     is_first = commit["version"] == 0 or (
-        previous is not None and previous["version"] == 0 and previous["operation"] in _CREATE_OPERATIONS
+        previous is not None and previous["version"] == 0 and _creates_empty_table(previous)
     )
     return AppliedJob(
         table=table,
@@ -181,3 +186,8 @@ def applied_job(table: str, commits: Sequence[Row]) -> AppliedJob:
         version_before=None if is_first else int(commit["version"]) - 1,
         version_after=int(commit["version"]),
     )
+
+
+def _creates_empty_table(commit: Commit) -> bool:
+    """Return whether a commit creates a table without rows; a commit of files may create one with rows."""
+    return commit["operation"] in _CREATE_OPERATIONS and not row_count(commit["operationMetrics"] or {})

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from penstock.destinations.delta.addressing import WriteMode
+    from penstock.destinations.delta.file_commit_plan import WriteMode
+    from penstock.destinations.delta.history import Commit
     from penstock.destinations.lake.merge_statement import MergeStatement
     from penstock.interfaces import LoadMark
     from penstock.schema import Table
@@ -323,7 +324,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         return applied_job(table, commits)
 
     def _skipped_job(
-        self, table: str, commits: Sequence[Row], mark: LoadMark, spark: SparkSession
+        self, table: str, commits: Sequence[Commit], mark: LoadMark, spark: SparkSession
     ) -> AppliedJob:
         """Return the result of an earlier attempt of a load; raise unless it is in effect.
 
@@ -346,10 +347,10 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         return str(details.select("data_type").collect()[0][0])
 
     def _history(self, table: str, spark: SparkSession) -> TableHistory:
-        def commits(limit: int | None) -> list[Row]:
+        def commits(limit: int | None) -> list[Commit]:
             clause = "" if limit is None else f" LIMIT {limit}"
             # The statement runs at once: a projection would run another job.
-            return spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{clause}").collect()
+            return [*spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{clause}").collect()]
 
         return TableHistory(table=table, read_commits=commits)
 

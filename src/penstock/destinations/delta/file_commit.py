@@ -1,0 +1,142 @@
+"""Commits of Parquet files to the log of a Delta table, by the library `deltalake`. No Spark here.
+
+The files lie in the folder of the table already; the commit refers to them. It is atomic, and made once: it
+has the same transaction number and metadata as a commit by Spark's writer, and Spark and this module skip a
+number that the other one has committed. Files that no commit refers to are garbage, which VACUUM deletes.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.parquet as pq
+
+from penstock.destinations.delta.conflicts import retry_on_conflict
+from penstock.destinations.delta.file_commit_plan import (
+    find_obstacle,
+    is_safe_location,
+)
+from penstock.destinations.delta.file_stats import DataFile, describe_file
+from penstock.destinations.delta.history import app_id
+from penstock.package.trust import known_trust
+from penstock.spark.paths import local_path
+from penstock.spark.s3 import s3_bucket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from penstock.destinations.delta.delta_log import DeltaLog
+    from penstock.destinations.delta.file_commit_plan import WriteMode
+    from penstock.interfaces import AppliedJob, LoadMark
+    from penstock.package.storage import FileStorage
+
+_FOOTER_READERS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why files are not committed by reference: Spark's writer has to write the rows."""
+
+    reason: str
+
+
+def commit_files(
+    store: FileStorage,
+    table: str,
+    files: Callable[[], Sequence[DataFile]],
+    *,
+    schema_json: str,
+    mark: LoadMark,
+    mode: WriteMode,
+) -> AppliedJob | Obstacle:
+    """Append Parquet files to a table, or replace its rows by them, in one commit without Spark.
+
+    `store` is the folder of the dataset, `table` the name of the table's folder in it. `schema_json` are the
+    columns of the files as Spark writes a schema (`frame.schema.json()`); a table that does not exist is
+    created with them.
+
+    `files` is called at most once, and only if the table can take the commit and does not have the load yet:
+    it puts complete files into the folder of the table, in a new subfolder whose name does not begin with
+    `_` or `.`, and returns them: `read_data_files` describes what a subfolder has. Conflicts with other
+    writers are retried with the same files.
+
+    An `Obstacle` means that nothing is committed: because of the table, because the storage has no safe
+    commits, because `deltalake` is not installed, or because the table has this transaction number or a later
+    one. Spark's writer then writes the rows, or finds out what became of the load.
+    """
+    log = _find_log(store, table)
+    if isinstance(log, Obstacle):
+        return log
+    schema = json.loads(schema_json)
+    prepared: list[Sequence[DataFile]] = []
+
+    def attempt() -> int | Obstacle:
+        snapshot = log.load(app_id(mark))
+        if snapshot is None:
+            return Obstacle("deltalake cannot open the table")
+        if reason := find_obstacle(snapshot.facts, schema, mode):
+            return Obstacle(reason)
+        if snapshot.transaction >= mark.sequence:
+            return Obstacle(f"the table has transaction {snapshot.transaction} of {app_id(mark)}")
+        if not prepared:
+            prepared.append(files())
+        return log.commit(snapshot, prepared[0], schema, mark, mode)
+
+    version = retry_on_conflict(table, attempt)
+    if isinstance(version, Obstacle):
+        return version
+    log.checkpoint(version)
+    return log.applied_job(version, mark)
+
+
+def read_data_files(store: FileStorage, table: str, folder: str, *, schema_json: str) -> tuple[DataFile, ...]:
+    """Return the Parquet files in a subfolder of a table's folder, with statistics from their footers.
+
+    Files without rows are left out. Raise if a file does not have the columns of the schema.
+    """
+    schema = json.loads(schema_json)
+    names = [
+        entry.name
+        for entry in store.entries(f"{table}/{folder}")
+        if not entry.is_folder and entry.name.endswith(".parquet") and not entry.name.startswith((".", "_"))
+    ]
+
+    def read(name: str) -> DataFile:
+        with store.open(f"{table}/{folder}/{name}") as stream:
+            footer = pq.read_metadata(stream)
+            return describe_file(f"{folder}/{name}", stream.seek(0, 2), footer, schema)
+
+    if len(names) <= 1:
+        files = [read(name) for name in names]
+    else:
+        with ThreadPoolExecutor(min(_FOOTER_READERS, len(names))) as pool:
+            files = list(pool.map(read, names))
+    return tuple(file for file in files if file.rows)
+
+
+def _find_log(store: FileStorage, name: str) -> DeltaLog | Obstacle:
+    """Return the log of a table; an obstacle if commits to its storage would not be safe."""
+    try:
+        from penstock.destinations.delta import delta_log  # noqa: PLC0415 - deltalake is an extra
+    except ImportError:
+        return Obstacle("deltalake is not installed")
+    path = local_path(f"{store.root}/{name}")
+    if path is not None:
+        if not is_safe_location(str(path), is_local=True):
+            return Obstacle("deltalake does not open this path")
+        return delta_log.DeltaLog(store=store, name=name, uri=path.absolute().as_uri(), options={})
+    bucket, options = s3_bucket(store.root), store.object_store_options
+    if bucket is None:
+        return Obstacle("deltalake has no credentials for this storage")
+    if options is None:
+        return Obstacle("the settings have no keys for the bucket")
+    key = store.root.split("://", 1)[1].partition("/")[2]
+    if not is_safe_location(f"{bucket}/{key}/{name}", is_local=False):
+        return Obstacle("deltalake does not open this path")
+    trust = known_trust(store)
+    if not trust.trusted:
+        return Obstacle(trust.reason)
+    return delta_log.DeltaLog(store=store, name=name, uri=f"s3://{bucket}/{key}/{name}", options=options)
