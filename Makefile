@@ -15,12 +15,12 @@ one table format. It leaves out what `make ci` runs, the other steps, most rando
 150 histories of merges, packages and unit tests at full size, and all but one case of each kind on S3: make test-long.
 endef
 define TEST_LONG_LEAVES_OUT
-make test-long leaves out: mutants (make mutants), benchmarks (python -m benchmarks.<name>), and a third of the steps
+make test-long leaves out: mutants (make mutants), benchmarks (make bench), and a third of the steps
 at which a load on S3 is killed.
 endef
 export TEST_ALL_LEAVES_OUT TEST_LONG_LEAVES_OUT
 
-.PHONY: help ci setup check lint types walls unit test test-spark oracle packages crashes mutants test-all test-long up down status docs map
+.PHONY: help ci setup check lint types walls unit test test-spark oracle packages crashes mutants bench test-all test-long up down status docs map
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ crashes: ## a load killed at every step, with each safeguard switched off in tur
 mutants: ## break each safeguard in turn: a test must notice; half an hour, with those on Spark
 	$(RUN) python dev/mutants.py $(NAMES)
 	$(RUN) dev/with-jars python dev/mutants.py --spark $(NAMES)
+
+bench: ## penstock beside bare Spark and dlt: SIZE=full, ONLY="append s3", CHECK=1 fails when a budget is exceeded
+	$(RUN) python -m benchmarks $(if $(SIZE),--size $(SIZE)) $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(INTO),--into $(INTO)) $(if $(BEFORE),--before $(BEFORE)) $(if $(CHECK),--check)
 
 test-all: ## what the gate leaves out, sampled; needs the parts of `make up`
 	@echo "$$TEST_ALL_LEAVES_OUT"

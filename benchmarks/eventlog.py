@@ -18,7 +18,7 @@ CONF = {
     "spark.eventLog.rolling.enabled": "false",
     "spark.eventLog.compress": "false",
 }
-"""Return settings of a session with an event log, with `spark.eventLog.dir`."""
+"""Settings of a session with an event log, with `spark.eventLog.dir`."""
 
 
 @dataclass(slots=True)
@@ -84,6 +84,10 @@ class EventLog:
             for start in self._starts
             if during.begun <= start["Submission Time"] <= during.ended
         ]
+
+    def count(self, during: Stretch) -> int:
+        """Return the number of jobs in a time span, without checkpoints."""
+        return sum(not job.is_checkpoint for job in self.jobs(during))
 
     def files_read(self, during: Stretch) -> int:
         """Return the bytes of all files that scans did not skip."""

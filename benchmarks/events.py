@@ -51,3 +51,16 @@ def event(number: int) -> dict[str, Any]:
 def events(count: int, *, start: int = 0) -> Iterator[dict[str, Any]]:
     """Yield this number of events."""
     return map(event, range(start, start + count))
+
+
+def small_table(number: int, rows: int = 10) -> list[dict[str, Any]]:
+    """Return the rows of one of many small tables: each has two columns whose names no other table has."""
+    return [
+        {
+            "id": row,
+            f"name_{number}": f"{_WORDS[row % len(_WORDS)]} {row}",
+            f"amount_{number}": row * 1.25,
+            "is_new": row % 2 == 0,
+        }
+        for row in range(rows)
+    ]

@@ -3,8 +3,8 @@
     uv run python -m benchmarks.frames [--rows 5000000] [--arrow-rows 1000000] [--turns 3] [--check]
 
 Both sides take turns in one session, `local[2]`, after a round that is not counted. The DataFrame is nested:
-two structs, a list of structs, a list of texts. Spark jobs are counted by job group; seconds of the JVM's
-processors are shown too, for they do not depend on other users of the machine. The Arrow table has the same
+two structs, a list of structs, a list of texts. Spark jobs are counted by job group; processor
+seconds are shown too, for they do not depend on other users of the machine. The Arrow table has the same
 shape; it is extracted as it is, and as the rows that it holds.
 """
 
@@ -19,10 +19,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from benchmarks.suite.measure import processor_seconds
 from penstock.extract.run import extract
 from penstock.package import Packages, create_load_id
 from penstock.pipeline.frame_engine import SparkFrameEngine
@@ -98,12 +98,6 @@ def spark_side(folder: Path, rows: int, turns: int) -> float:
     )
     print(f"  ratio {ratio:.2f} (allowed {ALLOWED}); of processors {effort:.2f}")
     return ratio
-
-
-def processor_seconds() -> float:
-    """Return the processor seconds of the JVM, the only Java child of this process."""
-    java = [child for child in psutil.Process().children(recursive=True) if child.name() == "java"]
-    return sum(sum(item.cpu_times()[:2]) for item in java)
 
 
 def arrow_side(folder: Path, rows: int, turns: int) -> None:

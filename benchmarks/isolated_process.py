@@ -10,9 +10,8 @@ import sys
 
 def in_process(module: str, *arguments: str) -> dict[str, float]:
     """Run a module in a fresh process, and return the JSON in its last line."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], check=True, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 

@@ -37,6 +37,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.events import events
 from benchmarks.memory_watch import measured
+from benchmarks.suite.by_hand import SCHEMA, tables_by_hand
 from penstock.extract.encode import encode
 from penstock.extract.parts import RowPartWriter
 from penstock.extract.plan import Rotation
@@ -54,13 +55,6 @@ if TYPE_CHECKING:
 
 KNOWN_SCHEMA, NEW_SCHEMA, FASTER = 1.3, 1.6, 5
 MOST_BY_PYTHON = 1_000_000
-SCHEMA = """
-id BIGINT, type STRING, created_at TIMESTAMP, public BOOLEAN, score DOUBLE,
-actor STRUCT<id: BIGINT, login: STRING, url: STRING, plan: STRUCT<name: STRING, seats: BIGINT>>,
-repo STRUCT<id: BIGINT, name: STRING>,
-payload STRUCT<push_id: BIGINT, size: STRING, ref: STRING, commits: ARRAY<STRUCT<sha: STRING,
-message: STRING, distinct: BOOLEAN, files: ARRAY<STRING>>>>, labels ARRAY<STRING>
-"""
 DLT = """
 import json, runpy, sys, tempfile, time
 import dlt
@@ -246,28 +240,7 @@ def by_hand(package: Package, spark: SparkSession, out: Path) -> str:
     parsed.write.mode("overwrite").parquet(f"{out}/nested")
     shaped = time.monotonic() - started
     nested = spark.read.schema(parsed.schema).parquet(f"{out}/nested")
-    child = "substr(base64(unhex(sha2(concat(parent, '_{}_', idx), 256))), 1, 14)"
-    root = nested.selectExpr(
-        "row.id", "row.type", "row.created_at", "row.public", "row.score", "row.payload.push_id",
-        "try_cast(row.payload.size AS BIGINT) AS size",
-        "CASE WHEN try_cast(row.payload.size AS BIGINT) IS NULL THEN row.payload.size END AS size_text",
-        "row.payload.ref", "row.repo.id AS repo_id", "row.repo.name AS repo_name", "row.actor.id AS actor_id",
-        "row.actor.login", "row.actor.url", "row.actor.plan.name AS plan", "row.actor.plan.seats",
-        "'1' AS load_id", "id AS row_id",
-    )  # fmt: skip
-    labels = nested.selectExpr("id AS parent", "posexplode(row.labels) AS (idx, value)")
-    commits = nested.selectExpr("id AS parent", "posexplode(row.payload.commits) AS (idx, c)")
-    commits = commits.selectExpr("parent", "idx", f"{child.format('commits')} AS id", "c")
-    files = commits.selectExpr("id AS parent", "posexplode(c.files) AS (idx, value)")
-    write_all(
-        {
-            "events": root,
-            "labels": labels.selectExpr("value", "parent", "idx", f"{child.format('labels')} AS id"),
-            "commits": commits.selectExpr("c.sha", "c.message", "c.distinct", "parent", "idx", "id"),
-            "files": files.selectExpr("value", "parent", "idx", f"{child.format('files')} AS id"),
-        },
-        out,
-    )
+    write_all(tables_by_hand(nested), out)
     return f"shape {shaped:.1f} s"
 
 

@@ -21,6 +21,16 @@ DLT_PROGRAMS: Final = (
     "sqlglot<28",
 )
 """dlt with the packages of the programs of `dev.dlt_programs`, in versions by which it reads its tables."""
+DLT_BENCHMARKS: Final = (
+    *DLT,
+    "connectorx",
+    "duckdb<1.5",
+    "pandas",
+    "psycopg2-binary",
+    "sqlalchemy<2.1",
+    "sqlglot<28",
+)
+"""dlt with the packages of its fastest reader of SQL, and those by which it prints a table."""
 
 
 def ensure_environment(
@@ -49,3 +59,8 @@ def dlt_python(folders: PartFolders) -> Path:
 def dlt_programs_python(folders: PartFolders) -> Path:
     """Return a Python with dlt and the packages that the programs of `dev.dlt_programs` import."""
     return ensure_environment(folders, "dlt-programs", python="3.11", packages=DLT_PROGRAMS)
+
+
+def dlt_benchmarks_python(folders: PartFolders) -> Path:
+    """Return a Python with dlt and the packages that the benchmarks need."""
+    return ensure_environment(folders, "dlt-benchmarks", python="3.11", packages=DLT_BENCHMARKS)

@@ -7,12 +7,16 @@ import importlib
 import re
 from pathlib import Path
 
+from benchmarks.suite.plan import CASES
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 COMMAND = re.compile(r"uv run (?:dev/with-(?:jars|parts) )?python -m benchmarks\.(\w+)")
+"""The runner of the suite, `benchmarks/__main__.py`, prints `make bench` instead."""
 
 
 def programs() -> list[Path]:
-    return [path for path in sorted(BENCHMARKS.glob("*.py")) if '__name__ == "__main__"' in path.read_text()]
+    paths = [path for path in sorted(BENCHMARKS.glob("*.py")) if path.stem != "__main__"]
+    return [path for path in paths if '__name__ == "__main__"' in path.read_text()]
 
 
 def test_each_benchmark_prints_a_command_that_names_it() -> None:
@@ -27,3 +31,10 @@ def test_each_benchmark_prints_a_command_that_names_it() -> None:
 def test_each_benchmark_is_imported_by_the_name_in_its_command() -> None:
     for path in programs():
         assert callable(importlib.import_module(f"benchmarks.{path.stem}").main)
+
+
+def test_each_case_of_the_suite_is_a_module_and_each_module_a_case() -> None:
+    modules = {path.stem for path in (BENCHMARKS / "cases").glob("*.py")} - {"__init__"}
+
+    assert modules == set(CASES)
+    assert all(callable(importlib.import_module(f"benchmarks.cases.{name}").run) for name in CASES)
