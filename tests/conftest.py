@@ -47,6 +47,9 @@ settings.load_profile("at length" if AT_LENGTH else "quick")
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
 os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_QUICK} -XX:ReservedCodeCacheSize=512m")
 
+# Each of them has a home folder of its own: an archive of classes would be written and never used.
+os.environ.setdefault("SPARK__CLASS_ARCHIVE", "false")
+
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
 SEED = int(os.environ.setdefault("PENSTOCK_TEST_SEED", str(random.SystemRandom().randrange(1, 1_000_000))))
 """The seed of tests that try a few cases of many: new in each run unless it is set, and printed."""

@@ -23,6 +23,11 @@ def jars_folder() -> Path:
     return home_folder() / "jars"
 
 
+def classes_folder() -> Path:
+    """Return the folder of the archives of Spark's classes."""
+    return home_folder() / "classes"
+
+
 def settings_folder(project: Path | None = None) -> Path:
     """Return `.penstock` of the project; `.dlt` if only that exists.
 

@@ -152,6 +152,7 @@ LOCAL_CONF: Mapping[str, str] = MappingProxyType(
 # For a local session that penstock starts; the user's settings win.
 LOCAL_START_CONF: Mapping[str, str] = MappingProxyType(
     {
+        **LOCAL_CONF,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",

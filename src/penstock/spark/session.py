@@ -8,13 +8,14 @@ import sys
 import threading
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.config import home_folder
 from penstock.errors import JarNotVerified, SessionLacksConf, SparkNotAvailable
+from penstock.spark.class_archive import class_archive_options
 from penstock.spark.jars import cache_jars, jar_conf
 from penstock.spark.paths import spark_path
 from penstock.spark.presets import (
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from penstock.config import Settings
 
 LOCAL_MASTER = "local[*]"
+# Settings of Spark's resolver: where jars come from.
+_RESOLVER_CONF: Final = ("spark.jars.ivySettings", "spark.jars.repositories", "spark.jars.ivy")
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +169,16 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     if spark_version is None:
         raise SparkNotAvailable(reason="pyspark is not installed", hint="pip install 'penstock[spark]'")
     master = settings.spark("master") or LOCAL_MASTER
-    conf = {**SQL_TEXT_CONF, **start_conf(spark_version, needs), **jar_conf(spark_version, needs, settings)}
+    # Executors of a cluster do not have the cache: Spark sends them what it resolved.
+    own_resolver = not master.startswith("local") or not user_conf.keys().isdisjoint(_RESOLVER_CONF)
+    jars = jar_conf(spark_version, needs, settings, own_resolver=own_resolver)
+    conf = {**SQL_TEXT_CONF, **start_conf(spark_version, needs), **jars}
     if master.startswith("local"):
         # Otherwise Spark creates a folder `spark-warehouse` in the working folder.
         warehouse = {"spark.sql.warehouse.dir": spark_path(str(home_folder() / "warehouse"))}
-        conf = {**LOCAL_START_CONF, **_quiet_log_conf(), **warehouse, **conf}
+        conf = {**LOCAL_START_CONF, **warehouse, **conf}
+        if _JAVA_OPTIONS not in user_conf:
+            conf[_JAVA_OPTIONS] = _java_options(spark_version, {**conf, **user_conf}, settings)
         # Workers of a local Spark use this Python, whatever `python3` is on the PATH; no conf sets it.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("penstock")
@@ -207,7 +216,13 @@ def _start(builder: SparkSession.Builder) -> SparkSession:
     return spark
 
 
-def _quiet_log_conf() -> dict[str, str]:
-    """Suppress Spark's startup warnings; errors are still shown."""
-    settings = files("penstock.spark").joinpath("log4j2.properties")
-    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{settings}"}
+def _java_options(spark_version: str, conf: Mapping[str, str], settings: Settings) -> str:
+    """Return the options of a local JVM: no warnings at the start, and the archive of its classes."""
+    log_settings = files("penstock.spark").joinpath("log4j2.properties")
+    options = f"-Dlog4j2.configurationFile=file:{log_settings}"
+    class_path = conf.get("spark.driver.extraClassPath", "")
+    # The resolver brings the jars after the start: an archive of these classes would not fit the next one.
+    if settings.spark("class_archive") in {"false", "False"} or "spark.jars.packages" in conf:
+        return options
+    archive = class_archive_options(spark_version, class_path.split(":") if class_path else ())
+    return f"{options} {archive}".rstrip()

@@ -8,11 +8,14 @@ import pytest
 
 from penstock.config import Settings
 from penstock.errors import JarNotVerified, UnsupportedVersion
-from penstock.spark.jars import cache_folder, cache_jars, checksums, jar_conf
+from penstock.spark.jars import cache_folder, cache_jars, checksums, jar_addresses, jar_conf
 from penstock.spark.presets import LOCAL_START_CONF, PRESETS, preset, start_conf
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+UNREACHABLE = Settings(document={"spark": {"jars_repository": "http://127.0.0.1:9"}})
 
 
 @pytest.fixture(autouse=True)
@@ -42,19 +45,83 @@ def test_settings_for_the_start_hold_extension_and_catalog_but_no_jars() -> None
     assert start_conf("4.1.4", []) == {}
 
 
-def test_spark_resolves_jars_that_are_not_cached() -> None:
-    conf = jar_conf("4.1.4", ["delta"], Settings())
+def test_spark_resolves_jars_that_cannot_be_fetched(caplog: pytest.LogCaptureFixture) -> None:
+    conf = jar_conf("4.1.4", ["delta"], UNREACHABLE)
 
     assert conf["spark.jars.packages"] == ",".join(preset("4.1.4", "delta").coordinates)
     assert "spark.driver.extraClassPath" not in conf
     assert jar_conf("4.1.4", [], Settings()) == {}
+    assert "jars cannot be fetched from http://127.0.0.1:9, Spark resolves them" in caplog.text
+
+
+@pytest.mark.parametrize(("version", "own_resolver"), [("4.1.4", True), ("4.0.1", False)])
+def test_spark_resolves_jars_with_the_users_resolver_and_those_of_other_lines(
+    version: str, own_resolver: bool, home: Path, known: None
+) -> None:
+    settings = repository(home, {"delta-1.jar": b"jar"})
+
+    assert "spark.jars.packages" in jar_conf(version, ["delta"], settings, own_resolver=own_resolver)
+
+
+def repository(folder: Path, jars: dict[str, bytes]) -> Settings:
+    """Return settings with a repository in a folder, which has these jars of Delta."""
+    for name, content in jars.items():
+        artifact, _, version = name.removesuffix(".jar").rpartition("-")
+        path = folder / "maven" / "io" / "delta" / artifact / version / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    return Settings(document={"spark": {"jars_repository": (folder / "maven").as_uri()}})
+
+
+def test_jars_are_fetched_once_with_a_message_that_says_where_they_are_kept(
+    home: Path, known: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = repository(home, {"delta-1.jar": b"jar", "delta_storage-1.jar": b"jar"})
+    folder = cache_folder("4.1.4", ("delta",))
+    folder.mkdir(parents=True)
+    (folder / "delta.jar").write_bytes(b"half of a copy")
+
+    confs = [jar_conf("4.1.4", ["delta"], settings) for _ in range(2)]
+
+    joined = f"{folder}/delta-1.jar:{folder}/delta_storage-1.jar"
+    assert [conf["spark.driver.extraClassPath"] for conf in confs] == [joined] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        f"penstock fetches 2 jars (0 MB) from {(home / 'maven').as_uri()} into {folder}, once on this machine"
+    ]
+
+
+def test_a_jar_that_is_not_the_one_of_the_table_is_refused_when_it_was_fetched(
+    home: Path, known: None
+) -> None:
+    settings = repository(home, {"delta-1.jar": b"other", "delta_storage-1.jar": b"jar"})
+
+    with pytest.raises(JarNotVerified, match="unexpected SHA-256"):
+        jar_conf("4.1.4", ["delta"], settings)
+
+    assert "spark.jars.packages" in jar_conf("4.1.4", ["delta"], UNREACHABLE)
+
+
+def test_the_addresses_of_all_jars_of_the_table_are_known() -> None:
+    needs = tuple(PRESETS["4.1"])
+
+    addresses = jar_addresses("4.1.4", needs, "https://maven/")
+
+    assert "https://maven/io/delta/delta-spark_4.1_2.13/4.4.0/delta-spark_4.1_2.13-4.4.0.jar" in addresses
+    assert (
+        "https://maven/org/wildfly/openssl/wildfly-openssl/2.1.4.Final/wildfly-openssl-2.1.4.Final.jar"
+        in (addresses)
+    )
+    assert all(jar_addresses("4.1.4", [need], "https://maven") for need in needs)
 
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of checksums that has the jars of these tests."""
-    table = dict.fromkeys(["delta-1.jar", "storage-1.jar"], hashlib.sha256(b"jar").hexdigest())
+    digest = hashlib.sha256(b"jar").hexdigest()
+    table = dict.fromkeys(["delta-1.jar", "storage-1.jar", "delta_storage-1.jar"], digest)
     monkeypatch.setattr("penstock.spark.jars.checksums", lambda: table)
+    names = [("delta", "delta-1.jar"), ("delta", "delta_storage-1.jar")]
+    monkeypatch.setattr("penstock.spark.jars._locked_names", lambda: names)
 
 
 def test_the_table_of_checksums_has_every_jar_that_a_preset_names() -> None:
@@ -133,7 +200,7 @@ def test_a_copy_that_stopped_half_way_is_not_used() -> None:
     folder.mkdir(parents=True)
     (folder / "delta.jar").write_bytes(b"half")
 
-    assert "spark.jars.packages" in jar_conf("4.1.4", ["delta"], Settings())
+    assert "spark.jars.packages" in jar_conf("4.1.4", ["delta"], UNREACHABLE)
 
 
 def test_jars_of_the_settings_win() -> None:
@@ -158,7 +225,7 @@ def test_a_session_that_is_started_for_s3_finds_the_keys_of_the_machine() -> Non
 
     found = conf["spark.hadoop.fs.s3a.aws.credentials.provider"].split(",")
     assert found[-1] == "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
-    assert jar_conf("4.1.4", ["delta", "s3"], Settings())["spark.jars.packages"].count(",") == 1
+    assert jar_conf("4.1.4", ["delta", "s3"], UNREACHABLE)["spark.jars.packages"].count(",") == 1
 
 
 @pytest.mark.parametrize(
