@@ -269,7 +269,7 @@ def test_rows_of_csv_files_are_filtered_by_a_cursor_in_their_rows(
     load()
 
     assert rows_of(pipeline, "orders", "id") == [("1",), ("2",), ("4",), ("5",)]
-    assert len(rows_of(pipeline, "_dlt_quarantine", "resource")) == 2
+    assert len(rows_of(pipeline, "_dlt_quarantine", "resource_name")) == 2
 
 
 @pytest.mark.at_length

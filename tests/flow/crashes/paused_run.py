@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tests.flow.crashes.lakes import DELTA
@@ -35,7 +36,9 @@ def run_with_pause(
             options.append([])
             with steps_not_recorded(steps):
                 expire_lease(root)
-                options[0] += other() or []
+                # In this thread the other run would share the job group of the paused one, and be cancelled with it.
+                with ThreadPoolExecutor(1) as thread:
+                    options[0] += thread.submit(other).result() or []
 
     steps = Steps(root, pause)
     with monkeypatch.context() as patch:

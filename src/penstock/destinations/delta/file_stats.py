@@ -141,7 +141,7 @@ def truncated_lower(text: str) -> str:
 def truncated_upper(text: str) -> str | None:
     """Return a text that is not less, in the order of code points; None if there is none that short.
 
-    >>> truncated_upper("a" * 40) == "a" * 32 + chr(0x10FFFF), truncated_upper("short")
+    >>> truncated_upper("a" * 40) == "a" * 32 + chr(0x7F), truncated_upper("short")
     (True, 'short')
     """
     if len(text) <= MAX_TEXT_LENGTH:
