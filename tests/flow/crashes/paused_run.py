@@ -36,7 +36,7 @@ def run_with_pause(
             options.append([])
             with steps_not_recorded(steps):
                 expire_lease(root)
-                # In this thread the other run would share the job group of the paused one, and be cancelled with it.
+                # In this thread it would share the job group of the paused run, and be cancelled with it.
                 with ThreadPoolExecutor(1) as thread:
                     options[0] += thread.submit(other).result() or []
 
