@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from penstock.interfaces import AppliedJob, LoadMark
     from penstock.package.storage import FileStorage
 
-# The first line of a commit has its metadata; the other lines have one file each.
-_MAX_LINE: Final = 100_000_000
 # Spark writes a checkpoint after so many commits; deltalake would wait for ten times as many.
 _CHECKPOINT_INTERVAL: Final = 10
 _CHECKPOINT_PROPERTY: Final = "delta.checkpointInterval"
@@ -61,32 +59,18 @@ class DeltaLog:
     store: FileStorage
     name: str
     uri: str
-    options: dict[str, str]
+    options: dict[str, str] = field(repr=False)
 
     def load(self, app: str) -> Snapshot | None:
         """Return the newest version; None if `deltalake` cannot open the table."""
         try:
-            table = DeltaTable(self.uri, storage_options=self.options)
+            return _snapshot(DeltaTable(self.uri, storage_options=self.options), app)
         except TableNotFoundError:
             return Snapshot()
         except Exception as error:
-            # Such as an unknown protocol. Nothing is written yet, so that any error is one of reading.
+            # Such as a feature or a type that the library does not know. Nothing is written yet.
             _log.debug("deltalake cannot open %s: %s", self.name, type(error).__name__)
             return None
-        protocol, metadata, transaction = table.protocol(), table.metadata(), table.transaction_version(app)
-        features = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
-        return Snapshot(
-            version=table.version(),
-            facts=TableFacts(
-                protocol=(protocol.min_reader_version, protocol.min_writer_version),
-                features=frozenset(features),
-                properties=dict(metadata.configuration),
-                partition_columns=tuple(metadata.partition_columns),
-                schema=json.loads(table.schema().to_json()),
-            ),
-            transaction=-1 if transaction is None else transaction,
-            table=table,
-        )
 
     def commit(
         self,
@@ -158,9 +142,28 @@ class DeltaLog:
     def _read_commit(self, version: int) -> dict[str, Any]:
         """Return the metadata of a commit; without content if there is none."""
         info: Mapping[str, Any] = {}
+        # The first line has the metadata; the other lines have one file each.
         with suppress(FileNotFoundError), self.store.open(self._commit_name(version)) as stream:
-            info = json.loads(stream.readline(_MAX_LINE)).get("commitInfo") or {}
+            info = json.loads(stream.readline()).get("commitInfo") or {}
         return {"operation": None, "operationMetrics": None, "userMetadata": None, **info, "version": version}
+
+
+def _snapshot(table: DeltaTable, app: str) -> Snapshot:
+    """Return the facts about a table, and the newest transaction of an application."""
+    protocol, metadata, transaction = table.protocol(), table.metadata(), table.transaction_version(app)
+    features = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
+    return Snapshot(
+        version=table.version(),
+        facts=TableFacts(
+            protocol=(protocol.min_reader_version, protocol.min_writer_version),
+            features=frozenset(features),
+            properties=dict(metadata.configuration),
+            partition_columns=tuple(metadata.partition_columns),
+            schema=json.loads(table.schema().to_json()),
+        ),
+        transaction=-1 if transaction is None else transaction,
+        table=table,
+    )
 
 
 def _commit_properties(files: Sequence[DataFile], mark: LoadMark, mode: WriteMode) -> CommitProperties:
