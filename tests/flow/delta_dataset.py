@@ -43,11 +43,14 @@ class DeltaDataset:
 
     location: str
     spark: SparkSession
+    commit_by_reference: bool = True
 
     @property
     def client(self) -> DeltaClient:
         """A client whose settings have no table properties."""
-        config = DeltaConfiguration(bucket_url=self.location, dataset_name="demo")
+        config = DeltaConfiguration(
+            bucket_url=self.location, dataset_name="demo", commit_by_reference=self.commit_by_reference
+        )
         return DELTA.client(Schema("shop"), config, spark=self.spark)
 
     @property
@@ -95,8 +98,9 @@ class DeltaDataset:
                 path.unlink()
 
     def with_write_callback(self, change: Callable[[str], None]) -> DeltaTables:
-        """Return the tables, with a call after each write."""
-        return replace(self.tables, addressing=PathTablesWithCallback(self.tables.addressing.store, change))  # type: ignore[union-attr]  # tables by path
+        """Return the tables as Spark commits them, with a call after each write."""
+        addressing = PathTablesWithCallback(self.tables.addressing.store, change)  # type: ignore[union-attr]  # tables by path
+        return replace(self.tables, addressing=addressing, commit_by_reference=False)
 
     def overwrite_last_commit(self, _: str) -> None:
         """Overwrite the newest commit with one of another writer, as some stores allow."""

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture
-def lake(location: str, own: SparkSession) -> DeltaDataset:
-    return DeltaDataset(location, own)
+@pytest.fixture(params=["by reference", pytest.param("by Spark", marks=pytest.mark.at_length)])
+def lake(location: str, own: SparkSession, request: pytest.FixtureRequest) -> DeltaDataset:
+    return DeltaDataset(location, own, commit_by_reference=request.param == "by reference")
 
 
 def test_a_transaction_that_delta_skips_counts_only_if_the_history_has_its_commit(lake: DeltaDataset) -> None:

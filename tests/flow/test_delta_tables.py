@@ -169,7 +169,7 @@ def test_files_are_compacted_and_old_ones_deleted_after_a_load(lake: Lake) -> No
         lake.run([{"id": number}], settings)
 
     rows = lake.client().tables.read("items", spark=lake.own)
-    on_disk = list(Path(lake.location).glob("demo/items/*.parquet"))
+    on_disk = list(Path(lake.location).glob("demo/items/**/*.parquet"))
 
     assert (lake.ids(), len(rows.inputFiles()), len(on_disk)) == ([0, 1, 2], 1, 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.destinations.delta.addressing import CatalogTables, PathTables
+from penstock.destinations.delta.commit_gate import COMMIT_GATE
 from penstock.destinations.delta.conflicts import retry_on_conflict
 from penstock.destinations.delta.ddl import (
     cluster_columns,
@@ -58,6 +59,7 @@ class DeltaClient(LakeClient):
             else self._path_tables,
             properties=config.properties,
             file_size=config.target_file_size,
+            commit_by_reference=config.commit_by_reference,
         )
 
     @property
@@ -82,7 +84,8 @@ class DeltaClient(LakeClient):
 
     def run_ddl(self, table: str, change: Callable[[], Result]) -> Result:
         """Run statements, and retry them on a conflict; readers and undo see that they change no row."""
-        with temporary_conf(self.session(), {USER_METADATA: SCHEMA_METADATA}):
+        gate = COMMIT_GATE.statement(self.store.path(table))
+        with temporary_conf(self.session(), {USER_METADATA: SCHEMA_METADATA}), gate:
             return retry_on_conflict(table, change)
 
     def alter_table(

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from penstock.destinations.lake.addressing import CatalogNames
 from penstock.package.sql import quote_name
 from penstock.spark.paths import spark_path
+from penstock.spark.presets import SAFE_COMMIT_CONF
 from penstock.spark.session import missing_conf
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from penstock.destinations.delta.file_commit_plan import WriteMode
     from penstock.package.storage import FileStorage
 
+# VACUUM deletes no folder with the marker of a complete job.
+_MARKER_CONF: Final = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 _TABLE_MARKERS: Final = (f"{0:020}.json", "_last_checkpoint")
 
 
@@ -81,6 +84,16 @@ class PathTables:
         if partitions:
             writer = writer.partitionBy(*partitions)
         writer.save(self.address(table))
+
+    def write_files(self, table: str, rows: DataFrame, folder: str) -> None:
+        """Write rows as Parquet files into a new subfolder of a table's folder, without a commit.
+
+        The subfolder has complete files only; Spark moves them there when the job ends.
+        """
+        spark = rows.sparkSession
+        options = {**SAFE_COMMIT_CONF, _MARKER_CONF: "false", **missing_conf(self.store.hadoop_conf, spark)}
+        writer = rows.write.format("parquet").options(**options)
+        writer.save(f"{self.address(table)}/{folder}")
 
     def recreate(
         self,

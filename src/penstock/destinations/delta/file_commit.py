@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
+from penstock.destinations.delta.commit_gate import COMMIT_GATE
 from penstock.destinations.delta.conflicts import retry_on_conflict
 from penstock.destinations.delta.file_commit_plan import (
     find_obstacle,
@@ -63,9 +64,10 @@ def commit_files(
     `_` or `.`, and returns them: `read_data_files` describes what a subfolder has. Conflicts with other
     writers are retried with the same files.
 
-    An `Obstacle` means that nothing is committed: because of the table, because the storage has no safe
-    commits, because `deltalake` is not installed, or because the table has this transaction number or a later
-    one. Spark's writer then writes the rows, or finds out what became of the load.
+    An `Obstacle` means that nothing is committed: because of the table or its storage, because `deltalake` is
+    not installed, because Spark is writing to the table in this process, or because the table has this
+    transaction number or a later one. Spark's writer then writes the rows, or finds out what became of the
+    load.
     """
     log = _find_log(store, table)
     if isinstance(log, Obstacle):
@@ -83,7 +85,10 @@ def commit_files(
             return Obstacle(f"the table has transaction {snapshot.transaction} of {app_id(mark)}")
         if not prepared:
             prepared.append(files())
-        return log.commit(snapshot, prepared[0], schema, mark, mode)
+        with COMMIT_GATE.reference(store.path(table)) as is_open:
+            if not is_open:
+                return Obstacle("Spark is writing to the table in this process")
+            return log.commit(snapshot, prepared[0], schema, mark, mode)
 
     version = retry_on_conflict(table, attempt)
     if isinstance(version, Obstacle):

@@ -36,6 +36,14 @@ _SAFE_PROPERTIES: Final = frozenset(
     )
 )
 _SAFE_COLUMN_METADATA: Final = frozenset(("comment",))
+_TABLE_DEFAULTS: Final = "spark.databricks.delta.properties.defaults."
+_FILE_SETTINGS: Final = frozenset(
+    (
+        "spark.databricks.delta.autoCompact.enabled",
+        "spark.databricks.delta.optimizeWrite.enabled",
+    )
+)
+_TIMESTAMP_TYPE: Final = "spark.sql.parquet.outputTimestampType"
 _DECIMAL: Final = re.compile(r"decimal\(\d+,\d+\)")
 # Delta refuses these in the columns of a new table.
 _FORBIDDEN_CHARACTERS: Final = frozenset(" ,;{}()\n\t=")
@@ -63,6 +71,22 @@ def find_obstacle(table: TableFacts | None, schema: Mapping[str, Any], mode: Wri
     `table` is None if the commit creates the table.
     """
     return next(_obstacles(table, schema, mode), None)
+
+
+def session_obstacle(conf: Mapping[str, str]) -> str | None:
+    """Return the setting of a session for which Spark has to write; None if there is none.
+
+    Such settings give properties to new tables, or change how files are written.
+
+    >>> session_obstacle({"spark.databricks.delta.properties.defaults.appendOnly": "true"})
+    'spark.databricks.delta.properties.defaults.appendOnly'
+    """
+    return next((name for name, value in conf.items() if _is_session_obstacle(name, value)), None)
+
+
+def timestamp_conf(schema_json: str) -> dict[str, str]:
+    """Return the settings with which Spark writes timestamps that have bounds in the footers of files."""
+    return {_TIMESTAMP_TYPE: "TIMESTAMP_MICROS"} if '"timestamp"' in schema_json else {}
 
 
 def indexed_columns(schema: Mapping[str, Any], properties: Mapping[str, str]) -> tuple[Path, ...]:
@@ -98,6 +122,12 @@ def is_safe_file(path: str) -> bool:
     (True, False, False)
     """
     return _SAFE_FILE_PATH.fullmatch(path) is not None
+
+
+def _is_session_obstacle(name: str, value: str) -> bool:
+    if name.startswith(_TABLE_DEFAULTS):
+        return True
+    return name in _FILE_SETTINGS and value.lower() != "false"
 
 
 def _obstacles(table: TableFacts | None, schema: Mapping[str, Any], mode: WriteMode) -> Iterator[str]:

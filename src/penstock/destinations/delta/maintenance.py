@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import logger
-from penstock.destinations.delta.conflicts import retry_on_conflict
 from penstock.destinations.delta.run import USER_METADATA
 from penstock.destinations.delta.settings import SAFE_VACUUM_HOURS
 from penstock.destinations.lake.maintenance import MaintenanceTask, run_maintenance_task
@@ -43,7 +42,7 @@ class DeltaMaintenance:
         """Run the enabled tasks for tables that a load wrote to; log failures."""
         for name in names:
             for task in self._tasks(name, load_id):
-                run_maintenance_task(name, task, retry=retry_on_conflict, log=_log, spark=spark)
+                run_maintenance_task(name, task, retry=self.tables.commit, log=_log, spark=spark)
 
     def _tasks(self, name: str, load_id: str) -> Iterable[MaintenanceTask]:
         sql_name = self.tables.sql_name(name)

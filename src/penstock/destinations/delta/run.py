@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+import uuid
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
-from penstock.destinations.delta.addressing import DeltaAddressing
+from penstock.config import logger
+from penstock.destinations.delta.addressing import DeltaAddressing, PathTables
+from penstock.destinations.delta.commit_gate import COMMIT_GATE
 from penstock.destinations.delta.conflicts import retry_on_conflict
 from penstock.destinations.delta.ddl import (
     cluster_columns,
@@ -18,6 +22,8 @@ from penstock.destinations.delta.ddl import (
     partition_columns,
     table_properties,
 )
+from penstock.destinations.delta.file_commit import Obstacle, commit_files, read_data_files
+from penstock.destinations.delta.file_commit_plan import session_obstacle, timestamp_conf
 from penstock.destinations.delta.history import (
     TableHistory,
     app_id,
@@ -36,14 +42,18 @@ from penstock.interfaces import AppliedJob, TableCommit
 from penstock.package.sql import quote_name
 from penstock.schema.defaults import LOAD_ID_COLUMN
 from penstock.spark.conf import temporary_conf
+from penstock.spark.session import is_connect
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from penstock.destinations.delta.file_commit_plan import WriteMode
+    from penstock.destinations.delta.file_stats import DataFile
     from penstock.destinations.delta.history import Commit
+    from penstock.destinations.lake.conflicts import Result
     from penstock.destinations.lake.merge_statement import MergeStatement
     from penstock.interfaces import LoadMark
     from penstock.schema import Table
@@ -69,6 +79,7 @@ _WRITE_CONF_PREFIX: Final = "spark.databricks.delta.write."
 # All rows are replaced, whatever the user's session sets for partitions.
 _ALL_PARTITIONS: Final = {"partitionOverwriteMode": "static"}
 _SOURCE_VIEW: Final = "penstock_merge_source"
+_log = logger("penstock.delta")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +88,8 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
 
     file_size: int | None = None
     """The target size of a file in bytes; None leaves it to the number of tasks."""
+    commit_by_reference: bool = False
+    """Whether files are committed without Spark, to tables by path that are known to take them."""
 
     @property
     def can_merge_from_itself(self) -> bool:
@@ -120,7 +133,8 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     def create(self, table: Table, *, spark: SparkSession) -> None:
         """Create an empty table by its hints, if it does not exist."""
         properties = table_properties(table, self.properties)
-        spark.sql(create_statement(self.sql_name(table.name), table, properties))
+        with self._gate(table.name):
+            spark.sql(create_statement(self.sql_name(table.name), table, properties))
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append rows once; create the table by its hints if it does not exist."""
@@ -155,7 +169,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             options = {**_transaction_options(mark), **self._file_size_options(), **_ALL_PARTITIONS}
             with temporary_conf(spark, _statement_conf(mark) | self._file_size_conf()):
                 spark.conf.unset(_LAST_COMMIT)
-                retry_on_conflict(
+                self.commit(
                     table.name,
                     lambda: self.addressing.recreate(
                         table.name, rows, options, partition_columns(table), properties
@@ -185,14 +199,19 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             source.createOrReplaceTempView(_SOURCE_VIEW)
             try:
                 merge = statement.sql(target=self.sql_name(table.name), source=quote_name(_SOURCE_VIEW))
-                retry_on_conflict(table.name, lambda: spark.sql(merge))
+                self.commit(table.name, lambda: spark.sql(merge))
             finally:
                 spark.catalog.dropTempView(_SOURCE_VIEW)
         return self._applied_job(table.name, mark, spark)
 
+    def commit(self, table: str, commit: Callable[[], Result]) -> Result:
+        """Run a statement that commits to a table, and retry it on a conflict."""
+        with self._gate(table):
+            return retry_on_conflict(table, commit)
+
     def truncate(self, table: str, *, spark: SparkSession) -> None:
         """Delete all rows in one commit."""
-        retry_on_conflict(table, lambda: spark.sql(f"DELETE FROM {self.sql_name(table)}"))
+        self.commit(table, lambda: spark.sql(f"DELETE FROM {self.sql_name(table)}"))
 
     def drop(self, table: str, *, spark: SparkSession) -> None:
         """Drop a table with all its rows, if it exists."""
@@ -211,7 +230,9 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             if applied.version_before is None:
                 self.truncate(applied.table, spark=spark)
             else:
-                spark.sql(f"RESTORE TABLE {name} TO VERSION AS OF {applied.version_before}")
+                restore = f"RESTORE TABLE {name} TO VERSION AS OF {applied.version_before}"
+                with self._gate(applied.table):
+                    spark.sql(restore)
 
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
         """Return the commit of a load that is still in effect; None if there is none."""
@@ -250,7 +271,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             return
         no_rows = spark.createDataFrame([], self.read(table, spark=spark).schema)
         options = {**_transaction_options(mark), "userMetadata": fence_metadata(mark.load_id)}
-        retry_on_conflict(table, lambda: self.addressing.write(table, no_rows, "append", options, ()))
+        self.commit(table, lambda: self.addressing.write(table, no_rows, "append", options, ()))
 
     def _has_rows(self, table: str, mark: LoadMark, spark: SparkSession) -> bool:
         """Return whether a table has rows of a load; only the commit of that load adds them."""
@@ -274,7 +295,8 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         """Set the clustering columns again, which Delta removes when all rows are overwritten."""
         columns = cluster_columns(table)
         if columns and self.clustering_of(table.name, spark=spark) != columns:
-            with temporary_conf(spark, {USER_METADATA: maintenance_metadata(mark.load_id)}):
+            conf = {USER_METADATA: maintenance_metadata(mark.load_id)}
+            with temporary_conf(spark, conf), self._gate(table.name):
                 spark.sql(cluster_statement(self.sql_name(table.name), columns))
 
     def _restore_properties(
@@ -283,7 +305,8 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         """Set changed properties, which a recreated table by path keeps."""
         changed = changed_properties(self.properties_of(table, spark=spark), wanted) if wanted else {}
         if changed:
-            with temporary_conf(spark, {USER_METADATA: maintenance_metadata(mark.load_id)}):
+            conf = {USER_METADATA: maintenance_metadata(mark.load_id)}
+            with temporary_conf(spark, conf), self._gate(table):
                 spark.sql(set_properties_statement(self.sql_name(table), changed))
 
     def _file_size_conf(self) -> dict[str, str]:
@@ -302,13 +325,51 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         spark: SparkSession,
         partitions: tuple[str, ...] = (),
     ) -> AppliedJob:
+        if not partitions:
+            applied = self._commit_files(table, rows, mode, mark, spark)
+            if isinstance(applied, AppliedJob):
+                return applied
+            _log.debug("Spark commits load %s to %s: %s", mark.load_id, table, applied.reason)
         options = {"mergeSchema": "true", **_transaction_options(mark), **self._file_size_options()}
         if mode == "overwrite":
             options |= _ALL_PARTITIONS
         with temporary_conf(spark, self._file_size_conf()):
             spark.conf.unset(_LAST_COMMIT)
-            retry_on_conflict(table, lambda: self.addressing.write(table, rows, mode, options, partitions))
+            self.commit(table, lambda: self.addressing.write(table, rows, mode, options, partitions))
         return self._applied_job(table, mark, spark)
+
+    def _gate(self, table: str) -> AbstractContextManager[None]:
+        """Announce a statement of Spark that may commit to a table."""
+        if not isinstance(self.addressing, PathTables):
+            return nullcontext()
+        return COMMIT_GATE.statement(self.addressing.store.path(table))
+
+    def _commit_files(
+        self, table: str, rows: DataFrame, mode: WriteMode, mark: LoadMark, spark: SparkSession
+    ) -> AppliedJob | Obstacle:
+        """Write rows as files and commit them by reference; an obstacle if Spark has to commit them."""
+        addressing = self.addressing
+        if not self.commit_by_reference or not isinstance(addressing, PathTables):
+            return Obstacle("it is disabled, or tables are addressed by a catalog")
+        if self.file_size is not None:
+            return Obstacle("files have a target size")
+        if is_connect(spark):
+            # Other clients of the server write to the same table, and its commits are ordered there.
+            return Obstacle("the session is a client of Spark Connect")
+        if not addressing.store.is_local:
+            # Without a rename Spark would copy each file twice.
+            return Obstacle("the storage has no rename")
+        if name := session_obstacle(spark.conf.getAll):
+            return Obstacle(f"the session has the setting {name}")
+        store, schema_json = addressing.store, rows.schema.json()
+
+        def write_files() -> Sequence[DataFile]:
+            folder = f"{mark.load_id}-{uuid.uuid4().hex[:12]}"
+            with temporary_conf(spark, timestamp_conf(schema_json)):
+                addressing.write_files(table, rows, folder)
+            return read_data_files(store, table, folder, schema_json=schema_json)
+
+        return commit_files(store, table, write_files, schema_json=schema_json, mark=mark, mode=mode)
 
     def _applied_job(self, table: str, mark: LoadMark, spark: SparkSession) -> AppliedJob:
         """Return the result of the last write, read from the history.

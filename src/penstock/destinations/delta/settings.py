@@ -41,6 +41,8 @@ class DeltaConfiguration(LakeConfiguration):
     """After each load delete files that no version of the last so many hours needs; None: never."""
     allow_short_vacuum: bool = False
     """Whether `vacuum_hours` may be less than a week, which disables Delta's own check."""
+    commit_by_reference: bool = False
+    """Whether files are committed without Spark, to tables by path that are known to take them."""
 
     def bound(self, **context: Any) -> Self:
         """Resolve the location, and refuse to delete files of the last week unless the user allows it."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 import threading
 import uuid
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import CommitProperties, DeltaTable, Schema
 
+from penstock.destinations.delta.commit_gate import COMMIT_GATE
 from penstock.destinations.delta.delta_log import DeltaLog
 from penstock.destinations.delta.file_commit import Obstacle, commit_files, read_data_files
 from penstock.destinations.delta.history import load_metadata
@@ -23,7 +26,6 @@ from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from penstock.destinations.delta.file_commit_plan import WriteMode
     from penstock.destinations.delta.file_stats import DataFile
@@ -278,3 +280,37 @@ def test_without_the_library_spark_writes(lake: Lake, monkeypatch: pytest.Monkey
     result = lake.commit(1, load=mark(1), before=lambda: pytest.fail("written"))
 
     assert result == Obstacle("deltalake is not installed")
+
+
+def test_where_spark_is_writing_in_this_process_spark_commits(lake: Lake) -> None:
+    with COMMIT_GATE.statement(lake.store.path("items")):
+        result = lake.commit(1, load=mark(1))
+
+    assert result == Obstacle("Spark is writing to the table in this process")
+    assert isinstance(lake.commit(1, load=mark(1)), AppliedJob)
+    assert lake.ids() == [1]
+
+
+def append_in_process(folder: str, number: int, loads: int) -> int:
+    """Append loads of a pipeline, and try each load twice; return the number that were committed."""
+    lake = Lake(Path(folder))
+    results = [
+        lake.commit(sequence, load=mark(sequence, f"shop {number // 2}"))
+        for sequence in range(1, loads + 1)
+        for _ in range(2)
+    ]
+    return sum(isinstance(result, AppliedJob) for result in results)
+
+
+@pytest.mark.at_length
+def test_of_processes_that_race_each_load_is_committed_once(lake: Lake) -> None:
+    """Two processes for each of two pipelines: a load that is resumed while its first process still runs."""
+    loads, processes = 4, 4
+
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        arguments = ([str(lake.folder)] * processes, range(processes), [loads] * processes)
+        committed = list(pool.map(append_in_process, *arguments))
+
+    assert sum(committed) == 2 * loads
+    assert lake.ids() == sorted([*range(1, loads + 1)] * 2)
+    assert lake.table().version() == 2 * loads - 1
