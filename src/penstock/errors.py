@@ -991,12 +991,15 @@ class TableNotFound(UsageError, KeyError):
 
     code = "table-not-found"
 
-    def __init__(self, *, table: str, schema: str) -> None:
+    def __init__(self, *, table: str, schema: str, known: Sequence[str] | None = None) -> None:
         super().__init__(
             f"table {table!r} does not exist in schema {schema!r}",
-            hint="use a name from `.tables`; names are normalized (CamelCase becomes camel_case)",
+            hint="use a name from `.tables`; names are normalized (CamelCase becomes camel_case)"
+            if known is None
+            else suggestion(table, known),
             table=table,
             schema=schema,
+            known=known,
         )
 
 

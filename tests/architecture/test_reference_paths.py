@@ -9,7 +9,7 @@ from dev.pages import absent_names, auxiliary_names, items
 from tests.architecture.source_tree import PACKAGE
 from tests.rule_assertions import assert_no_offenders
 
-PATH_FOLDERS = ("common", "extract/incremental", "sources/helpers")
+PATH_FOLDERS = ("common", "destinations/impl", "extract/incremental", "sources/helpers")
 """The folders of import paths that code written for dlt uses."""
 PATH_MODULES = ("sources/filesystem/helpers.py", "sources/sql_database/helpers.py")
 """Such paths in folders that have code."""

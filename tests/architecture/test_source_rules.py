@@ -47,6 +47,8 @@ ALLOWED_WORDS = {
     "destinations/delta/delta_log.py": {"DeltaTable"},
     # No public name shows whether a classic session was stopped.
     "spark/session.py": {"sparkContext"},
+    # The class of the library deltalake, not that of delta-spark.
+    "destinations/delta/native_tables.py": {"DeltaTable"},
 }
 FORBIDDEN_CALLS = frozenset(("eval", "exec"))
 

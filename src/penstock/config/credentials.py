@@ -163,6 +163,18 @@ class AwsCredentialsWithoutDefaults(CredentialsConfiguration):
             "client_kwargs": {"region_name": self.region_name} if self.region_name else {},
         }
 
+    def with_machine_keys(self) -> Self:
+        """Return a copy that has keys: without its own those of the profile, the environment or the role."""
+        keys = None if self.aws_access_key_id else self.to_botocore_session().get_credentials()
+        if keys is None:
+            return self
+        frozen = keys.get_frozen_credentials()
+        secrets = {
+            "aws_secret_access_key": as_secret(frozen.secret_key),
+            "aws_session_token": None if frozen.token is None else as_secret(frozen.token),
+        }
+        return self.model_copy(update={"aws_access_key_id": frozen.access_key, **secrets})
+
     def to_botocore_session(self) -> Any:
         """Return a session of `botocore` with the keys, the profile and the region."""
         session = login_library("botocore.session", "botocore", type(self)).get_session()

@@ -666,6 +666,11 @@ class Pipeline(SupportsPipeline):
                 self._target(), spark=self._spark, schema_name=schema_name
             )
 
+    def reading_client(self) -> JobClientBase:
+        """Return a client of the destination without a session: it reads what is stored, and cannot write."""
+        with self._run_context():
+            return self._target().client()
+
     def sync_destination(
         self,
         destination: TDestinationReferenceArg = None,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LEAST_COVERAGE = {
-    "docs_blocks": Coverage(files=350, resolved=293, imported=307),
+    "docs_blocks": Coverage(files=350, resolved=298, imported=312),
     "docs_examples": Coverage(files=64, resolved=51, imported=53),
     "verified_sources": Coverage(files=119, resolved=116, imported=116),
     "verified_sources_tests": Coverage(files=42, resolved=38, imported=38),
@@ -97,9 +97,9 @@ def test_no_file_of_a_corpus_resolves_less_than_before(corpus: Corpus) -> None:
     assert coverage.imported >= least.imported
 
 
-def test_nearly_all_sources_and_most_imports_of_pages_resolve() -> None:
+def test_nearly_all_sources_and_most_code_of_pages_resolve() -> None:
     coverage = {corpus.name: Coverage.of(corpus.missing()) for corpus in corpora()}
     sources, pages = coverage["verified_sources"], coverage["docs_blocks"]
 
     assert sources.resolved >= 0.96 * sources.files
-    assert pages.imported >= 0.85 * pages.files
+    assert pages.resolved >= 0.85 * pages.files

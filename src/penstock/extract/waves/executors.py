@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class ExecutorBackend:
     """Runs resources with work items on the executors of a session.
 
-    `assert_leased` raises if this run has lost its lease; it is called on_waves every wave.
+    `assert_leased` raises if this run has lost its lease; it is called before each wave and each checkpoint.
     """
 
     def __init__(

@@ -1,0 +1,1 @@
+"""Single destinations, by dlt's import paths."""

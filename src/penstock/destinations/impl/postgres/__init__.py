@@ -1,0 +1,1 @@
+"""Postgres, by dlt's import paths."""
