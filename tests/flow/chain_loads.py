@@ -62,6 +62,9 @@ class Staging:
     def frame(self, table: str, spark: SparkSession) -> DataFrame:
         return spark.read.parquet(str(self.folder / f"{table}.parquet"))
 
+    def flat_files(self, table: str) -> None:
+        """Return None: Spark writes these rows."""
+
 
 @dataclass
 class Lake:

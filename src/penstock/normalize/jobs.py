@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from penstock.normalize.flat_rows import FLAT
 from penstock.normalize.nested_layout import ListOf, NestedLayout, Object
 from penstock.normalize.passthrough import file_columns, frame_file_columns
 from penstock.normalize.report import merged_report
@@ -90,6 +91,10 @@ def _sorted_parts(parts: list[JobPart]) -> list[JobPart]:
 def job_parts(part: TablePart, plan: TablePlan, folders: Mapping[str, DataFolder]) -> Iterator[JobPart]:
     """Yield for each folder of a part how the rows of a table are read from it."""
     dataset = part.dataset
+    if dataset.flat_files:
+        flat = dataset.flat_files[plan.table.name]
+        yield JobPart(data=flat.folder, columns=flat.columns, projection=FLAT)
+        return
     fields: tuple[FrameFileColumn, ...] = ()
     if dataset.passthrough_columns is None:
         columns = pruned_columns(dataset.layout, plan.projection)

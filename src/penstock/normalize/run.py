@@ -26,7 +26,7 @@ from penstock.normalize.report import NormalizeReport, merged_report
 from penstock.normalize.rows import normalize_rows
 from penstock.normalize.settings import NormalizeConfiguration
 from penstock.normalize.table_inputs import TableInput, table_inputs
-from penstock.normalize.table_parts import PackageContext, TablePart, table_part, write_dataset
+from penstock.normalize.table_parts import DriverBudget, PackageContext, TablePart, table_part, write_dataset
 from penstock.package import DataFolder, Package
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.manifest import job_sizes
@@ -70,6 +70,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     """
     started, started_at = time.monotonic(), datetime.now(UTC)
     attempt = uuid.uuid4().hex[:12]
+    settings = settings or NormalizeConfiguration()
     extracted = ExtractManifest.from_dict(package.read_extracted())
     progress = TableProgress(collector or Collector())
     context = PackageContext(
@@ -80,8 +81,9 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
         capabilities=capabilities,
         table_extras=table_extras,
         new_folders=(f"data/normalized/{attempt}/{number:05d}" for number in count()),
-        quarantine=(settings or NormalizeConfiguration()).quarantine,
+        quarantine=settings.quarantine,
         stopwatch=Stopwatch(progress.step),
+        driver_budget=DriverBudget(settings.driver_rows),
     )
     stored = with_declared_tables(schema.stored, extracted)
     inputs = table_inputs(extracted.tables, truncated)
@@ -172,16 +174,18 @@ def _schema_after(schema: Schema, stored: StoredSchema, roots: Mapping[str, Sequ
 def _describe_folders(
     context: PackageContext, roots: Mapping[str, Sequence[TablePart]]
 ) -> dict[str, DataFolder]:
-    """Count and hash the files of all folders in one job, without opening a file."""
-    folders = [folder for parts in roots.values() for part in parts for folder in part.dataset.folders]
+    """Count and hash the files of all folders that Spark wrote in one job, without opening a file."""
+    datasets = [part.dataset for parts in roots.values() for part in parts]
+    flat = {flat.folder.path: flat.folder for dataset in datasets for flat in dataset.flat_files.values()}
+    folders = [folder for dataset in datasets for folder in dataset.folders if folder not in flat]
     with context.stopwatch("describe"):
         # A package without rows has no folder, only state.
         if not folders:
-            return {}
+            return flat
         reader = context.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
         files = reader.load([context.address(folder) for folder in folders]).select("path", "length")
         package_path = f"/packages/{context.package.load_id}/"
         rows = files.groupBy(folder_column("path", package_path)).agg(*folder_aggregates()).collect()
-        return {
+        return flat | {
             row["folder"]: DataFolder(path=row[0], files=row[1], bytes=row[2], digest=row[3]) for row in rows
         }

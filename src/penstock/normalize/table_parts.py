@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from penstock.normalize.progress import Stopwatch
     from penstock.normalize.report import RootReport
     from penstock.normalize.table_inputs import TableInput
-    from penstock.package import Package
+    from penstock.package import DataFolder, Package
     from penstock.package.projection.model import Projection
     from penstock.schema import Decision, NamingConvention, StoredSchema, ValuePath
     from penstock.schema.inference_options import InferenceOptions
@@ -39,6 +39,20 @@ IS_UNEXPECTED: Final = "raw IS NOT NULL AND raw.rule IS NULL"
 _PARENT_AND_CHILD: Final = 2
 _MAX_LISTS: Final = 200
 _UNEXPECTED, _REFUSED, _KEYLESS = "unexpected", "refused", "keyless"
+
+
+@dataclass(slots=True)
+class DriverBudget:
+    """The rows of a package that the driver may still write itself."""
+
+    rows: int
+
+    def take(self, rows: int) -> bool:
+        """Use up so many rows; return False if there are not as many left."""
+        if rows > self.rows:
+            return False
+        self.rows -= rows
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +67,7 @@ class PackageContext:
     new_folders: Iterator[str]
     quarantine: bool
     stopwatch: Stopwatch
+    driver_budget: DriverBudget
     capabilities: DestinationCapabilitiesContext | None = None
 
     def address(self, folder: str) -> str:
@@ -73,6 +88,16 @@ class PackageContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlatFiles:
+    """The rows of one table in files with the columns of the table."""
+
+    folder: DataFolder
+    columns: str
+    """The columns as Spark SQL."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenDataset:
     """A nested dataset on storage, and counts of its rows."""
 
@@ -89,6 +114,8 @@ class WrittenDataset:
     """The number of elements of each list that is in no other list."""
     passthrough_columns: Mapping[str, Any] | None = None
     """The columns of the extracted files, if rows keep these and no nested dataset was written."""
+    flat_files: Mapping[str, FlatFiles] = field(default_factory=dict)
+    """The files of each table, if the driver wrote these and no nested dataset."""
 
     @property
     def folder(self) -> str:
@@ -116,7 +143,11 @@ def table_part(decision: Decision, dataset: WrittenDataset, schema: StoredSchema
     plans = plan_tables(decision, dataset.layout, is_partial=dataset.unexpected + dataset.refused > 0)
     is_counted = all(refusal.mode == "discard_value" for refusal in decision.refusals)
     rows = dataset.rows - dataset.unexpected - dataset.refused if is_counted else None
-    nested = nested_counts(plans, decision.tables, dataset.list_sizes)
+    nested = (
+        {name: flat.rows for name, flat in dataset.flat_files.items() if name != table}
+        if dataset.flat_files
+        else nested_counts(plans, decision.tables, dataset.list_sizes)
+    )
     report = root_report(table, plans, schema, rows_in=dataset.rows, rows_out=rows, nested=nested)
     if dataset.keyless:
         report = replace(report, rejects=(keyless_reject(table, dataset.keyless),))

@@ -33,6 +33,11 @@ class DataFolder:
     bytes: int | None = None
     digest: str | None = None
 
+    @staticmethod
+    def described(path: str, sizes: Mapping[str, int]) -> DataFolder:
+        """Describe a folder by the names and sizes of its files."""
+        return DataFolder(path=path, files=len(sizes), bytes=sum(sizes.values()), digest=_digest(sizes))
+
     def find_mismatch(self, entries: Iterable[DirEntry]) -> str | None:
         """Return how the listed files differ from the description; None if they match.
 
@@ -48,7 +53,7 @@ class DataFolder:
         size = sum(entry.size for entry in files)
         if size != self.bytes:
             return f"its data files have {size} bytes, but {self.bytes} were written"
-        if _digest(files) != self.digest:
+        if _digest({file.name: file.size for file in files}) != self.digest:
             return "its data files have other names or sizes than the written ones"
         return None
 
@@ -67,11 +72,11 @@ class DataFolder:
         return folder
 
 
-def _digest(files: Iterable[DirEntry]) -> str:
-    """Return the digest that `penstock.spark.paths` computes for the same files, in any order."""
+def _digest(sizes: Mapping[str, int]) -> str:
+    """Return the digest that `penstock.spark.folders` computes for the same files, in any order."""
     sums = [0] * _LANE_COUNT
-    for file in files:
-        digits = hashlib.sha256(f"{file.name}/{file.size}".encode()).hexdigest()
+    for name, size in sizes.items():
+        digits = hashlib.sha256(f"{name}/{size}".encode()).hexdigest()
         sums = [
             total + int(digits[lane * _LANE_DIGITS : (lane + 1) * _LANE_DIGITS], 16)
             for lane, total in enumerate(sums)

@@ -123,6 +123,11 @@ class JobFile:
         first = JobPart(data=self.data, columns=self.columns, projection=self.projection, landed=self.landed)
         return (first, *self.more)
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether all files have the columns of the table already, so that they need no projection."""
+        return all(not part.projection.levels and not part.landed for part in self.parts)
+
     def frame(self, spark: SparkSession, *, position: str | None = None) -> DataFrame:
         """Return the table as a lazy frame; columns that a folder lacks are null for its rows.
 

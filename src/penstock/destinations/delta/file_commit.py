@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from penstock.destinations.delta.delta_log import DeltaLog
     from penstock.destinations.delta.file_commit_plan import WriteMode
+    from penstock.destinations.lake.flat_files import JobFiles
     from penstock.interfaces import AppliedJob, LoadMark
     from penstock.package.storage import FileStorage
 
@@ -95,6 +96,28 @@ def commit_files(
         return version
     log.checkpoint(version)
     return log.applied_job(version, mark)
+
+
+def commit_job_files(
+    store: FileStorage, table: str, files: JobFiles, mark: LoadMark, *, replaces_rows: bool
+) -> AppliedJob | Obstacle:
+    """Append the rows of a job to a table, or replace all rows by them, in one commit without Spark."""
+
+    def copy_files() -> Sequence[DataFile]:
+        copies = [
+            describe_file(file.path, file.size, file.footer, file.schema)
+            for file in files.copy_to(store, table)
+        ]
+        return [file for file in copies if file.rows]
+
+    return commit_files(
+        store,
+        table,
+        copy_files,
+        schema_json=files.schema_json,
+        mark=mark,
+        mode="overwrite" if replaces_rows else "append",
+    )
 
 
 def read_data_files(store: FileStorage, table: str, folder: str, *, schema_json: str) -> tuple[DataFile, ...]:

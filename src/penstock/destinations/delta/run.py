@@ -22,7 +22,7 @@ from penstock.destinations.delta.ddl import (
     partition_columns,
     table_properties,
 )
-from penstock.destinations.delta.file_commit import Obstacle, commit_files, read_data_files
+from penstock.destinations.delta.file_commit import Obstacle, commit_files, commit_job_files, read_data_files
 from penstock.destinations.delta.file_commit_plan import session_obstacle, timestamp_conf
 from penstock.destinations.delta.history import (
     TableHistory,
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from penstock.destinations.delta.file_stats import DataFile
     from penstock.destinations.delta.history import Commit
     from penstock.destinations.lake.conflicts import Result
+    from penstock.destinations.lake.flat_files import JobFiles
     from penstock.destinations.lake.merge_statement import MergeStatement
     from penstock.interfaces import LoadMark
     from penstock.schema import Table
@@ -135,6 +136,22 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         properties = table_properties(table, self.properties)
         with self._gate(table.name):
             spark.sql(create_statement(self.sql_name(table.name), table, properties))
+
+    def commit_job_files(
+        self, table: Table, files: JobFiles, mark: LoadMark, *, replaces_rows: bool, spark: SparkSession
+    ) -> AppliedJob | None:
+        """Append the rows in files of a job, or replace all rows by them; return None if Spark has to."""
+        tables = self._reference_tables(spark)
+        if isinstance(tables, Obstacle):
+            result: AppliedJob | Obstacle = tables
+        elif not self._can_create_by_reference(table, spark):
+            result = Obstacle("only Spark applies the hints of a new table")
+        else:
+            result = commit_job_files(tables.store, table.name, files, mark, replaces_rows=replaces_rows)
+        if isinstance(result, AppliedJob):
+            return result
+        _log.debug("Spark writes load %s to %s: %s", mark.load_id, table.name, result.reason)
+        return None
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append rows once; create the table by its hints if it does not exist."""
@@ -291,6 +308,11 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             with temporary_conf(spark, {USER_METADATA: create_table_metadata(mark)}):
                 self.create(table, spark=spark)
 
+    def _can_create_by_reference(self, table: Table, spark: SparkSession) -> bool:
+        """Return whether a table exists, or needs no hints that only Spark applies."""
+        hints = (table_properties(table, self.properties), partition_columns(table), cluster_columns(table))
+        return not any(hints) or self.exists(table.name, spark=spark)
+
     def _restore_clustering(self, table: Table, mark: LoadMark, spark: SparkSession) -> None:
         """Set the clustering columns again, which Delta removes when all rows are overwritten."""
         columns = cluster_columns(table)
@@ -344,23 +366,29 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             return nullcontext()
         return COMMIT_GATE.statement(self.addressing.store.path(table))
 
-    def _commit_files(
-        self, table: str, rows: DataFrame, mode: WriteMode, mark: LoadMark, spark: SparkSession
-    ) -> AppliedJob | Obstacle:
-        """Write rows as files and commit them by reference; an obstacle if Spark has to commit them."""
-        addressing = self.addressing
-        if not self.commit_by_reference or not isinstance(addressing, PathTables):
+    def _reference_tables(self, spark: SparkSession) -> PathTables | Obstacle:
+        """Return the tables that take commits by reference; an obstacle if Spark has to commit."""
+        if not self.commit_by_reference or not isinstance(self.addressing, PathTables):
             return Obstacle("it is disabled, or tables are addressed by a catalog")
         if self.file_size is not None:
             return Obstacle("files have a target size")
         if is_connect(spark):
             # Other clients of the server write to the same table, and its commits are ordered there.
             return Obstacle("the session is a client of Spark Connect")
+        if name := session_obstacle(spark.conf.getAll):
+            return Obstacle(f"the session has the setting {name}")
+        return self.addressing
+
+    def _commit_files(
+        self, table: str, rows: DataFrame, mode: WriteMode, mark: LoadMark, spark: SparkSession
+    ) -> AppliedJob | Obstacle:
+        """Write rows as files and commit them by reference; an obstacle if Spark has to commit them."""
+        addressing = self._reference_tables(spark)
+        if isinstance(addressing, Obstacle):
+            return addressing
         if not addressing.store.is_local:
             # Without a rename Spark would copy each file twice.
             return Obstacle("the storage has no rename")
-        if name := session_obstacle(spark.conf.getAll):
-            return Obstacle(f"the session has the setting {name}")
         store, schema_json = addressing.store, rows.schema.json()
 
         def write_files() -> Sequence[DataFile]:

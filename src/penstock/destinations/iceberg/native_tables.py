@@ -47,6 +47,7 @@ def newest_metadata(names: list[str]) -> str | None:
 def file_properties(location: str, credentials: AwsCredentials | None) -> dict[str, str]:
     """Return the properties with which pyiceberg opens files, on S3 with the keys of the settings.
 
+    >>> from penstock.config import AwsCredentials
     >>> file_properties("s3://lake", AwsCredentials(region_name="eu-west-1", endpoint_url="http://store:9000"))
     {'s3.region': 'eu-west-1', 's3.endpoint': 'http://store:9000'}
     """

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.destinations.iceberg.settings import CommitMode
+    from penstock.destinations.lake.flat_files import JobFiles
     from penstock.destinations.lake.merge_statement import MergeStatement
     from penstock.interfaces import LoadMark, TableCommit
     from penstock.schema import Table
@@ -98,6 +99,13 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         """Create an empty table by its hints, if it does not exist."""
         properties = table_properties(table, self.properties)
         spark.sql(create_statement(self.sql_name(table.name), table, properties))
+
+    def commit_job_files(
+        self, table: Table, files: JobFiles, mark: LoadMark, *, replaces_rows: bool, spark: SparkSession
+    ) -> AppliedJob | None:
+        """Return None: only Spark writes to Iceberg tables."""
+        del table, files, mark, replaces_rows, spark
+        return None
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append rows once; create the table if it does not exist."""

@@ -12,6 +12,7 @@ from penstock.destinations.lake.ddl import (
     differing_types,
     missing_columns,
 )
+from penstock.destinations.lake.flat_files import JobFiles
 from penstock.destinations.lake.job import StagedPackage, TableLoadJob
 from penstock.destinations.lake.merge_sets import ChainLocks
 from penstock.destinations.lake.plan import plan_chain
@@ -315,8 +316,15 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
         staged = read_job(file_path, credentials=self.config.storage_credentials)
         if staged.mark is None:
             raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
-        spark = self.session()
-        return self.tables.append(self.schema.get_table(table), staged.frame(spark), staged.mark, spark=spark)
+        spark, target = self.session(), self.schema.get_table(table)
+        if staged.is_flat:
+            files = JobFiles(job=staged, credentials=self.config.storage_credentials)
+            applied = self.tables.commit_job_files(
+                target, files, staged.mark, replaces_rows=False, spark=spark
+            )
+            if applied is not None:
+                return applied
+        return self.tables.append(target, staged.frame(spark), staged.mark, spark=spark)
 
     def _chain_load(self, root: str, file_path: str) -> ChainLoad:
         return ChainLoad(

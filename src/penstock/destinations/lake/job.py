@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from pyspark.errors import AnalysisException
 
+from penstock.destinations.lake.flat_files import JobFiles
 from penstock.destinations.lake.rows import POSITION
 from penstock.errors import DataError, InternalError, UsageError
 from penstock.interfaces import LoadJob, ParsedLoadJobFileName
@@ -46,6 +47,9 @@ class StagedTables(Protocol):
 
     def frame(self, table: str, spark: SparkSession) -> DataFrame:
         """Return the rows of a table, with the column `POSITION`."""
+
+    def flat_files(self, table: str) -> JobFiles | None:
+        """Return the files of a table if they have its columns already."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,11 @@ class StagedPackage:
     def frame(self, table: str, spark: SparkSession) -> DataFrame:
         """Return the rows of a table, with the column `POSITION`."""
         return self._package.job(self._jobs[table]).frame(spark, position=POSITION)
+
+    def flat_files(self, table: str) -> JobFiles | None:
+        """Return the files of a table if they have its columns already."""
+        job = self._package.job(self._jobs[table])
+        return JobFiles(job=job, credentials=self.credentials) if job.is_flat else None
 
 
 # Errors that a retry would meet again.

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from penstock.destinations.lake.flat_files import JobFiles
     from penstock.destinations.lake.hints import MergeHints
     from penstock.destinations.lake.job import StagedTables
     from penstock.destinations.lake.key_ranges import KeyRange
@@ -54,6 +55,11 @@ class LakeTables(ReadableTables, Protocol):
     @property
     def can_merge_from_itself(self) -> bool:
         """Whether the source of a merge may read its target."""
+
+    def commit_job_files(
+        self, table: Table, files: JobFiles, mark: LoadMark, *, replaces_rows: bool, spark: SparkSession
+    ) -> AppliedJob | None:
+        """Append the rows in files of a job, or replace all rows by them; return None if Spark has to."""
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append rows; create the table if it does not exist."""
@@ -116,6 +122,12 @@ class ChainLoad:
             case "append":
                 return self.target.append(table, self._rows(step), mark, spark=spark)
             case "overwrite":
+                files = self.staged.flat_files(step.table) if step.rows else None
+                applied = files and self.target.commit_job_files(
+                    table, files, mark, replaces_rows=True, spark=spark
+                )
+                if applied:
+                    return applied
                 rows = self._rows(step) if step.rows else self._empty_frame(step.table)
                 return self.target.overwrite(table, rows, mark, spark=spark)
             case "recreate":

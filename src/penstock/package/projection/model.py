@@ -100,6 +100,7 @@ class Projection:
     """The projection of a nested dataset to one table."""
 
     levels: tuple[Level, ...]
+    """The levels from the root down; none if the files have the columns of the table already."""
     columns: tuple[OutputColumn, ...] = ()
     inherited: tuple[tuple[str, str], ...] = ()
     """Columns that are copied from rows above, each with its type."""
@@ -124,7 +125,9 @@ class Projection:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the job file."""
         return {
-            key: _without_empty(value) for key, value in asdict(self).items() if value not in _EMPTY_VALUES
+            key: _without_empty(value)
+            for key, value in asdict(self).items()
+            if key == "levels" or value not in _EMPTY_VALUES
         }
 
     @staticmethod
