@@ -76,7 +76,6 @@ def _pending_first(word: str, *names: str, steps: Mapping[int, Note] | None = No
 
 _FAILED_AGAIN: Note = {"error": ["load", "SchemaCorruptedException"], **_note(waits=True, first=True)}
 _ALWAYS: dict[str, Difference] = {
-    "pending-dropped/append": Difference(names=(FIRST_RUN,), steps={2: _note()}),
     **{f"dropped/{word}": Difference(names=(FIRST_RUN,), steps={1: _note()}) for word in ("append", "scd2")},
     **{
         name: Difference(names=(FIRST_RUN,), steps={1: _note(first=True)})
@@ -108,6 +107,9 @@ DIFFERENT: dict[Mode, dict[str, Difference]] = {
     "page": {
         **_ALWAYS,
         "pending-fresh/append": Difference(names=(DURABLE_PACKAGES,), ends_as="pending/append"),
+        "pending-dropped/append": Difference(
+            names=(PACKAGES_IN_DATASET, FIRST_RUN), steps={2: _note(waits=True)}, ends_as="pending/append"
+        ),
         "deleted-pending/append": Difference(
             names=(DROPPED_DATASET, FIRST_RUN),
             steps={2: _note(waits=True, first=True)},
@@ -125,6 +127,13 @@ DIFFERENT: dict[Mode, dict[str, Difference]] = {
         ),
         "spoiled-run/append": Difference(
             names=(PENDING,), steps={4: _note(loads=2)}, ends_as="spoiled/append"
+        ),
+        "pending-dropped/append": _pending_first(
+            "append",
+            PENDING,
+            PACKAGES_IN_DATASET,
+            FIRST_RUN,
+            steps={2: _note(waits=True), 3: _note(loads=2)},
         ),
         "pending-fresh/append": _pending_first(
             "append", PENDING, DURABLE_PACKAGES, steps={3: _note(loads=2)}
