@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.normalize.normalized import NormalizedPackage
-    from penstock.package import Package
+    from penstock.package import JobFile, Package
 
 ROWS: list[dict[str, Any]] = [
     {
@@ -47,9 +47,9 @@ ROWS: list[dict[str, Any]] = [
 DEEP = {"l": [{"m": [{"n": number}]} for number in range(3)], "_dlt_id": "mine"}
 
 
-def frames(
+def normalized_jobs(
     package: Package, spark: SparkSession, driver_rows: int
-) -> tuple[NormalizedPackage, dict[str, DataFrame]]:
+) -> tuple[NormalizedPackage, dict[str, JobFile]]:
     normalized = normalize(
         package,
         Schema("shop"),
@@ -59,8 +59,7 @@ def frames(
         settings=NormalizeConfiguration(driver_rows=driver_rows),
     )
     jobs = {entry.table: package.job(entry.job) for entry in normalized.tables}
-    assert all(job.is_flat == bool(driver_rows) for job in jobs.values())
-    return normalized, {table: job.frame(spark) for table, job in jobs.items()}
+    return normalized, jobs
 
 
 def test_tables_of_the_driver_equal_those_of_spark(spark: SparkSession, location: str) -> None:
@@ -76,13 +75,15 @@ def test_tables_of_the_driver_equal_those_of_spark(spark: SparkSession, location
     info = penstock.pipeline("small", pipelines_dir=str(Path(location) / "pipelines")).extract(shop())
     package = Packages.at(info.location).package(info.loads_ids[0])
 
-    by_spark, expected = frames(package, spark, driver_rows=0)
-    by_driver, result = frames(package, spark, driver_rows=100)
+    by_spark, expected = normalized_jobs(package, spark, driver_rows=0)
+    by_driver, result = normalized_jobs(package, spark, driver_rows=100)
 
     assert result.keys() == expected.keys()
-    for name, frame in expected.items():
-        assert result[name].dtypes == frame.dtypes, name
-        assert rows(result[name]) == rows(frame), name
+    for name, job in expected.items():
+        assert (result[name].is_flat, job.is_flat) == (True, False), name
+        frame, expected_frame = result[name].frame(spark), job.frame(spark)
+        assert frame.dtypes == expected_frame.dtypes, name
+        assert rows(frame) == rows(expected_frame), name
     assert by_driver.schema.to_dict()["tables"] == by_spark.schema.to_dict()["tables"]
     assert by_driver.report is not None
     assert by_spark.report is not None
@@ -104,16 +105,8 @@ def test_tables_beyond_the_budget_of_the_driver_are_written_by_spark(
     )
     package = Packages.at(info.location).package(info.loads_ids[0])
 
-    normalized = normalize(
-        package,
-        Schema("shop"),
-        spark=spark,
-        naming=naming_convention(),
-        table_extras={},
-        settings=NormalizeConfiguration(driver_rows=10),
-    )
+    _, jobs = normalized_jobs(package, spark, driver_rows=10)
 
-    jobs = {entry.table: package.job(entry.job) for entry in normalized.tables}
     assert {table: job.is_flat for table, job in jobs.items()} == {"a": True, "b": False}
     assert all(job.frame(spark).count() == 8 for job in jobs.values())
 

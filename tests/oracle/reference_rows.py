@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
+from penstock.normalize.profile import decode_value
 from penstock.schema.convert import convert_value
 from penstock.schema.evidence import walk_values
 from penstock.schema.layout import canonical_row_and_keys
@@ -109,6 +110,15 @@ def _tables(decision: Decision, result: dict[Key, Row]) -> dict[str, list[dict[s
         passed[key] = {**inherited, **own_passed}
         tables.setdefault(row.table, []).append(values)
     return tables
+
+
+def untagged(value: Any) -> Any:
+    """Return a JSON value with its tags replaced by their meaning."""
+    if isinstance(value, dict):
+        return {key: untagged(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [untagged(item) for item in value]
+    return decode_value(value)[1]
 
 
 def digest(parent: str, table: str, index: int) -> str:

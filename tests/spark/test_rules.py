@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import AT_LENGTH, SEED
 from tests.corpus.hard_rows import HARD
 from tests.corpus.hostile_rows import ALL, ExtractedRow
-from tests.oracle.reference_rows import comparable_sql, from_sql, reference_tables
+from tests.oracle.reference_rows import comparable_sql, from_sql, reference_tables, untagged
 from tests.oracle.row_sets import rowset
 
 from penstock.extract.encode import encode
@@ -94,15 +94,6 @@ def frames(
     return result
 
 
-def plain(value: Any) -> Any:
-    """Return a JSON value with its tags replaced by their meaning."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return decode_value(value)[1]
-
-
 def read_back(text: str, table: Any) -> dict[str, Any]:
     result = {
         name: from_sql(value, table.columns[name].data_type) for name, value in json.loads(text).items()
@@ -127,7 +118,9 @@ def compare(quick: SparkSession, batches: Iterable[Batch]) -> None:
         texts = [encode(row).decode() for row in batch]
         learned = profile_rows(texts)
         decision = decide(stored, "t", learned.evidence, InferenceOptions(max_nesting=MAX_NESTING))
-        for name, rows in reference_tables(decision, [plain(orjson.loads(text)) for text in texts]).items():
+        for name, rows in reference_tables(
+            decision, [untagged(orjson.loads(text)) for text in texts]
+        ).items():
             expected[label, name] = ordered(rows)
             tables[label, name] = decision.schema.tables[name]
         all_frames += frames(quick, label, decision, texts, learned)

@@ -11,7 +11,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import orjson
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow as pa
 from penstock.normalize.profile import decode_value
 from penstock.package import tags
 from penstock.package.projection.model import Projection
+from penstock.package.sql import quote_name
 from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, convert_value
 from penstock.schema.defaults import ID_COLUMN, LIST_INDEX_COLUMN, LOAD_ID_COLUMN, PARENT_ID_COLUMN
 from penstock.schema.evidence import VALUE_KEY
@@ -78,7 +79,7 @@ class FlatTable:
     @property
     def ddl(self) -> str:
         """The columns as Spark SQL."""
-        return ", ".join(f"{_quoted(column.name)} {column.sql_type}" for column in self.columns)
+        return ", ".join(f"{quote_name(column.name)} {column.sql_type}" for column in self.columns)
 
 
 def flat_tables(
@@ -111,10 +112,6 @@ def row_position_id(load_id: str, *, file: str, position: int) -> str:
 
 def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:10])[:14].decode("ascii")
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 # --- the rules, as a tree of paths
@@ -301,16 +298,13 @@ def _converter(kind: ObservedType, to: DataType) -> Callable[[Any], Any] | None:
         return _isoformat
     if kind == to:
         return None
+    data_type = cast("DataType", kind)  # objects, lists and nulls have no value to convert
     if to == "json":
-        return lambda value: value if _is_document(value, kind) else None
+        # The text itself, unless it is the JSON document null; raises `ValueError` if it is no document.
+        return lambda value: value if convert_value(value, data_type, "json") is not None else None
     if to == "time":
-        return lambda value: _isoformat(convert_value(value, kind, to))  # type: ignore[arg-type]
-    return lambda value: convert_value(value, kind, to)  # type: ignore[arg-type]
-
-
-def _is_document(value: Any, kind: ObservedType) -> bool:
-    """Return whether a text is a JSON document other than null; raise `ValueError` if it is not JSON."""
-    return convert_value(value, kind, "json") is not None  # type: ignore[arg-type]
+        return lambda value: _isoformat(convert_value(value, data_type, "time"))
+    return lambda value: convert_value(value, data_type, to)
 
 
 def _json_text(value: Any) -> str:

@@ -17,7 +17,7 @@ from penstock.normalize.quarantine import write_quarantine
 from penstock.normalize.refusals import excluded_rows
 from penstock.normalize.report import contract_rejects
 from penstock.normalize.row_hashes import row_hash_spec
-from penstock.normalize.small_tables import ExtractedText, write_small_tables
+from penstock.normalize.small_tables import write_small_tables
 from penstock.normalize.steps import add_row_ids, hash_row_ids, parse_rows
 from penstock.normalize.table_parts import (
     IS_UNEXPECTED,
@@ -30,7 +30,7 @@ from penstock.normalize.unexpected import unexpected_rows
 from penstock.schema import decide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -60,10 +60,10 @@ def normalize_rows(
         sample = read_sample(context.package.store, table_input.folders, rows=table_input.rows)
     profile, is_complete = sample.profile, sample.is_complete
     decision = decide(schema, table, profile.evidence, context.options).check()
-    if is_complete and not profile.unreadable and context.driver_budget.take(profile.rows):
-        dataset = write_small_tables(context, decision, profile, sample.rows)
-        if dataset is not None:
-            yield table_part(decision, dataset, schema, table)
+    if is_complete and not profile.unreadable:
+        small_part = write_small_tables(context, decision, profile, sample.texts, schema, table)
+        if small_part is not None:
+            yield small_part
             return
     texts = add_row_ids(_read_texts(context, table_input), load_id=context.package.load_id)
     datasets: list[WrittenDataset] = []
@@ -110,8 +110,8 @@ class Sample:
     profile: RowProfile
     is_complete: bool
     """Whether these were all rows."""
-    rows: tuple[ExtractedText, ...]
-    """All rows if the sample is complete, else none."""
+    texts: Mapping[str, Sequence[bytes]]
+    """All rows by their file if the sample is complete, else none."""
 
 
 def read_sample(store: FileStorage, folders: Sequence[str], *, rows: int) -> Sample:
@@ -127,13 +127,13 @@ def read_sample(store: FileStorage, folders: Sequence[str], *, rows: int) -> Sam
     ]
     chosen = _evenly_spaced(files)
     share = MAX_SAMPLE_ROWS if rows <= MAX_SAMPLE_ROWS else max(MAX_SAMPLE_ROWS // max(len(chosen), 1), 1)
-    profile, sampled = RowProfile(), []
+    profile, sampled = RowProfile(), dict[str, list[bytes]]()
     for name in chosen:
         texts = list(_sample_texts(store, name, rows=share, size=MAX_SAMPLE_BYTES // len(chosen)))
         profile = profile.merged_with(profile_rows(texts, start=row_number(name, 0, folders)))
-        sampled += [ExtractedText(name, position, text) for position, text in enumerate(texts)]
+        sampled[name] = texts
     is_complete = profile.rows == rows
-    return Sample(profile=profile, is_complete=is_complete, rows=tuple(sampled) if is_complete else ())
+    return Sample(profile=profile, is_complete=is_complete, texts=sampled if is_complete else {})
 
 
 def row_number(file: str, position: int, folders: Sequence[str]) -> int:

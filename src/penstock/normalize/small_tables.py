@@ -3,68 +3,69 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
 from penstock.normalize.flat_rows import NeedsSpark, flat_tables, row_position_id
 from penstock.normalize.plan import plan_layout, plan_tables
-from penstock.normalize.table_parts import FlatFiles, WrittenDataset
+from penstock.normalize.table_parts import FlatFiles, WrittenDataset, table_part
 from penstock.package import DataFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from penstock.normalize.flat_rows import FlatTable
     from penstock.normalize.profile import RowProfile
-    from penstock.normalize.table_parts import PackageContext
-    from penstock.schema import Decision
+    from penstock.normalize.table_parts import PackageContext, TablePart
+    from penstock.schema import Decision, StoredSchema
 
 _FILE_NAME: Final = "part-00000.parquet"
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedText:
-    """A row as extract wrote it, with its place in the package."""
+def write_small_tables(
+    context: PackageContext,
+    decision: Decision,
+    profile: RowProfile,
+    texts: Mapping[str, Sequence[bytes]],
+    schema: StoredSchema,
+    table: str,
+) -> TablePart | None:
+    """Write the tables of a root table to one file each; return None if Spark has to.
 
-    file: str
-    position: int
-    text: bytes
+    `texts` are all rows of the root table by the file they are in, and the decision is based on all of them.
+    """
+    if not _can_write_in_driver(decision) or not context.driver_budget.take(profile.rows):
+        return None
+    load_id = context.package.load_id
+    layout = plan_layout(decision, profile)
+    plans = plan_tables(decision, layout)
+    rows = (
+        (row_position_id(load_id, file=file, position=position), text)
+        for file, file_texts in texts.items()
+        for position, text in enumerate(file_texts)
+    )
+    with context.stopwatch("shape"):
+        try:
+            tables = flat_tables(decision, plans, rows, load_id=load_id)
+        except NeedsSpark:
+            return None
+        files = {name: _write_table(context, flat) for name, flat in tables.items()}
+    dataset = WrittenDataset(
+        folders=tuple(flat.folder.path for flat in files.values()),
+        layout=layout,
+        rows=profile.rows,
+        flat_files=files,
+    )
+    return table_part(decision, dataset, schema, table, plans=plans)
 
 
-def can_write_in_driver(decision: Decision) -> bool:
+def _can_write_in_driver(decision: Decision) -> bool:
     """Return whether the rows of a decided table need nothing that only Spark computes.
 
     Merges read the position of each row from the files, and rows with hashed ids belong to merges.
     """
     return all(decision.schema.tables[name].write_disposition != "merge" for name in decision.tables.values())
-
-
-def write_small_tables(
-    context: PackageContext, decision: Decision, profile: RowProfile, rows: Sequence[ExtractedText]
-) -> WrittenDataset | None:
-    """Write the tables of a root table to one file each; return None if Spark has to.
-
-    `rows` are all rows of the root table, and the decision is based on all of them.
-    """
-    if not can_write_in_driver(decision):
-        return None
-    load_id = context.package.load_id
-    layout = plan_layout(decision, profile)
-    ids = ((row_position_id(load_id, file=row.file, position=row.position), row.text) for row in rows)
-    with context.stopwatch("shape"):
-        try:
-            tables = flat_tables(decision, plan_tables(decision, layout), ids, load_id=load_id)
-        except NeedsSpark:
-            return None
-        files = {name: _write_table(context, table) for name, table in tables.items()}
-    return WrittenDataset(
-        folders=tuple(flat.folder.path for flat in files.values()),
-        layout=layout,
-        rows=len(rows),
-        flat_files=files,
-    )
 
 
 def _write_table(context: PackageContext, table: FlatTable) -> FlatFiles:

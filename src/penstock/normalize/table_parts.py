@@ -138,9 +138,17 @@ class TablePart:
     schema: StoredSchema
 
 
-def table_part(decision: Decision, dataset: WrittenDataset, schema: StoredSchema, table: str) -> TablePart:
-    """Plan the tables of a dataset and report on it; `schema` is the one before it."""
-    plans = plan_tables(decision, dataset.layout, is_partial=dataset.unexpected + dataset.refused > 0)
+def table_part(
+    decision: Decision,
+    dataset: WrittenDataset,
+    schema: StoredSchema,
+    table: str,
+    *,
+    plans: list[TablePlan] | None = None,
+) -> TablePart:
+    """Plan the tables of a dataset, unless they are, and report on it; `schema` is the one before it."""
+    if plans is None:
+        plans = plan_tables(decision, dataset.layout, is_partial=dataset.unexpected + dataset.refused > 0)
     is_counted = all(refusal.mode == "discard_value" for refusal in decision.refusals)
     rows = dataset.rows - dataset.unexpected - dataset.refused if is_counted else None
     nested = (

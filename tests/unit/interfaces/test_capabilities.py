@@ -189,15 +189,15 @@ def test_names_of_a_load_are_shortened_to_the_longest_that_the_destination_holds
 
 def test_the_client_finds_the_strategies_of_a_table() -> None:
     opened = client(
-        {**table("kept"), "write_disposition": "replace"},
-        {**table("known"), "write_disposition": "merge"},
+        {**table("replaced"), "write_disposition": "replace"},
+        {**table("merged"), "write_disposition": "merge"},
         supported_replace_strategies=("truncate-and-insert", "insert-from-staging"),
         supported_merge_strategies=("upsert", "delete-insert"),
     )
 
-    kept, known = (dict(opened.prepare_load_table(name)) for name in ("kept", "known"))
+    replaced, merged = (dict(opened.prepare_load_table(name)) for name in ("replaced", "merged"))
 
-    assert (kept["x-replace-strategy"], known["x-merge-strategy"]) == ("truncate-and-insert", "upsert")
+    assert (replaced["x-replace-strategy"], merged["x-merge-strategy"]) == ("truncate-and-insert", "upsert")
 
 
 @pytest.mark.parametrize(

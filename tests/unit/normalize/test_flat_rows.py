@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.corpus.hard_rows import HARD
 from tests.corpus.hostile_rows import ALL, ExtractedRow
-from tests.oracle.reference_rows import comparable, reference_tables
+from tests.oracle.reference_rows import comparable, reference_tables, untagged
 from tests.oracle.row_sets import rowset
 
 from penstock.extract.encode import encode
 from penstock.normalize.flat_rows import FlatTable, NeedsSpark, flat_tables
 from penstock.normalize.plan import plan_layout, plan_tables
 from penstock.normalize.prior_schema import MAX_NESTING
-from penstock.normalize.profile import decode_value, profile_rows
+from penstock.normalize.profile import profile_rows
 from penstock.schema import Decision, InferenceOptions, Schema, StoredSchema, Table, decide, gather
 
 if TYPE_CHECKING:
@@ -30,14 +30,6 @@ def flatten(stored: StoredSchema, rows: Sequence[Any]) -> tuple[Decision, dict[s
     return decision, flat_tables(
         decision, plans, [(f"r{number}", text) for number, text in enumerate(texts)], load_id="1"
     )
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return decode_value(value)[1]
 
 
 def comparable_rows(flat: FlatTable, table: Table) -> list[dict[str, Any]]:
@@ -60,7 +52,7 @@ def compare(stored: StoredSchema, rows: Sequence[Any]) -> None:
     except NeedsSpark:
         return
     texts = [orjson.loads(encode(row)) for row in rows]
-    expected = reference_tables(decision, [plain(row) for row in texts])
+    expected = reference_tables(decision, [untagged(row) for row in texts])
     result = {
         name: comparable_rows(flat, decision.schema.tables[name])
         for name, flat in tables.items()

@@ -72,12 +72,12 @@ def test_schemas_are_replaced_with_the_state(tmp_path: Path) -> None:
 
     workdir.save(state={**state, "_state_version": 9, "_version_hash": "other"}, schema={"name": "shop"})
     pipeline.sync_destination()
-    kept = workdir.schema("shop")
+    unchanged = workdir.schema("shop")
     workdir.save_state({**state, "_state_version": 1, "_version_hash": "other"})
     pipeline.sync_destination()
 
     replaced = workdir.schema("shop")
-    assert kept == {"name": "shop"}
+    assert unchanged == {"name": "shop"}
     assert replaced is not None
     assert replaced["version_hash"] == schema.version_hash
 

@@ -103,7 +103,6 @@ class DeltaLog:
         """Write a checkpoint after every tenth commit, as Spark does; a failure is only logged."""
         if not version or version % _CHECKPOINT_INTERVAL:
             return
-
         try:
             table = DeltaTable(self.uri, storage_options=self.options)
             if _CHECKPOINT_PROPERTY not in table.metadata().configuration:
@@ -123,7 +122,6 @@ class DeltaLog:
     def _create(
         self, files: Sequence[DataFile], schema: Mapping[str, Any], properties: CommitProperties
     ) -> None:
-
         create_table_with_add_actions(
             self.uri,
             _delta_schema(schema),
@@ -187,7 +185,6 @@ def _commit_properties(files: Sequence[DataFile], mark: LoadMark, mode: WriteMod
 
 
 def _add_actions(files: Sequence[DataFile], indexed: Sequence[Path]) -> list[AddAction]:
-
     for file in files:
         if not is_safe_file(file.path):
             raise InternalError(f"a table cannot have a file with the name {file.path}")
@@ -206,5 +203,4 @@ def _add_actions(files: Sequence[DataFile], indexed: Sequence[Path]) -> list[Add
 
 
 def _delta_schema(schema: Mapping[str, Any]) -> Schema:
-
     return Schema.from_json(json.dumps(schema))

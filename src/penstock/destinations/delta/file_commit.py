@@ -16,14 +16,10 @@ import pyarrow.parquet as pq
 
 from penstock.destinations.delta.commit_gate import COMMIT_GATE
 from penstock.destinations.delta.conflicts import retry_on_conflict
-from penstock.destinations.delta.file_commit_plan import (
-    find_obstacle,
-    is_safe_location,
-)
+from penstock.destinations.delta.file_commit_plan import find_obstacle, library_address
 from penstock.destinations.delta.file_stats import DataFile, describe_file
 from penstock.destinations.delta.history import app_id
 from penstock.package.trust import known_trust
-from penstock.spark.paths import local_path
 from penstock.spark.s3 import s3_bucket
 
 if TYPE_CHECKING:
@@ -151,20 +147,17 @@ def _find_log(store: FileStorage, name: str) -> DeltaLog | Obstacle:
         from penstock.destinations.delta import delta_log  # noqa: PLC0415 - deltalake is an extra
     except ImportError:
         return Obstacle("deltalake is not installed")
-    path = local_path(f"{store.root}/{name}")
-    if path is not None:
-        if not is_safe_location(str(path), is_local=True):
-            return Obstacle("deltalake does not open this path")
-        return delta_log.DeltaLog(store=store, name=name, uri=path.absolute().as_uri(), options={})
-    bucket, options = s3_bucket(store.root), store.object_store_options
-    if bucket is None:
+    address = library_address(store.path(name))
+    if address is None:
+        return Obstacle("deltalake does not open this path")
+    if store.is_local:
+        return delta_log.DeltaLog(store=store, name=name, uri=address, options={})
+    if s3_bucket(store.root) is None:
         return Obstacle("deltalake has no credentials for this storage")
+    options = store.object_store_options
     if options is None:
         return Obstacle("the settings have no keys for the bucket")
-    key = store.root.split("://", 1)[1].partition("/")[2]
-    if not is_safe_location(f"{bucket}/{key}/{name}", is_local=False):
-        return Obstacle("deltalake does not open this path")
     trust = known_trust(store)
     if not trust.trusted:
         return Obstacle(trust.reason)
-    return delta_log.DeltaLog(store=store, name=name, uri=f"s3://{bucket}/{key}/{name}", options=options)
+    return delta_log.DeltaLog(store=store, name=name, uri=address, options=options)

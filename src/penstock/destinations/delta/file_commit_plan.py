@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.destinations.delta.file_stats import DEFAULT_INDEXED_COLUMNS, PRIMITIVE_TYPES, leaf_columns
+from penstock.spark.paths import local_path
+from penstock.spark.s3 import s3_bucket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -105,14 +107,19 @@ def nullable_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": fields}
 
 
-def is_safe_location(path: str, *, is_local: bool) -> bool:
-    """Return whether deltalake opens a path as it is; it decodes some characters twice.
+def library_address(address: str) -> str | None:
+    """Return the address by which deltalake opens a folder; None for a path that it decodes twice.
 
-    >>> is_safe_location("/lake/a b", is_local=True), is_safe_location("/lake/50%", is_local=True)
-    (True, False)
+    >>> library_address("/lake/a b"), library_address("s3a://lake/shop"), library_address("/lake/50%")
+    ('file:///lake/a%20b', 's3://lake/shop', None)
     """
-    pattern = _SAFE_LOCAL_PATH if is_local else _SAFE_OBJECT_PATH
-    return pattern.fullmatch(path) is not None
+    path = local_path(address)
+    if path is not None:
+        return path.absolute().as_uri() if _SAFE_LOCAL_PATH.fullmatch(str(path)) else None
+    scheme, _, rest = address.partition("://")
+    if not _SAFE_OBJECT_PATH.fullmatch(rest):
+        return None
+    return f"{'s3' if s3_bucket(address) else scheme}://{rest}"
 
 
 def is_safe_file(path: str) -> bool:

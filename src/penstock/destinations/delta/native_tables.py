@@ -6,9 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.config import AwsCredentials
-from penstock.destinations.delta.file_commit_plan import is_safe_location
+from penstock.destinations.delta.file_commit_plan import library_address
 from penstock.errors import MissingExtra, UsageError
-from penstock.spark.paths import local_path
 from penstock.spark.s3 import object_store_options, s3_bucket
 
 if TYPE_CHECKING:
@@ -23,10 +22,8 @@ def open_delta_table(
     table: str, store: FileStorage, credentials: AwsCredentials | None, *, needed_for: str
 ) -> NativeDeltaTable:
     """Open a table of a dataset at its newest version; raise if the library does not open its path."""
-    path = local_path(store.path(table))
-    uri = store.path(table) if path is None else path.absolute().as_uri()
-    plain = uri.partition("://")[2] if path is None else str(path.absolute())
-    if not is_safe_location(plain, is_local=path is not None):
+    address = library_address(store.path(table))
+    if address is None:
         raise UsageError(
             f"deltalake does not open the path of table {table}, because of its special characters",
             hint="read the table by pipeline.dataset()",
@@ -36,7 +33,9 @@ def open_delta_table(
         library: Any = import_module("deltalake")
     except ModuleNotFoundError as error:
         raise MissingExtra(extra="delta", needed_for=needed_for) from error
-    opened: NativeDeltaTable = library.DeltaTable(uri, storage_options=read_options(store.root, credentials))
+    opened: NativeDeltaTable = library.DeltaTable(
+        address, storage_options=read_options(store.root, credentials)
+    )
     return opened
 
 

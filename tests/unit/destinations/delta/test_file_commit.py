@@ -1,4 +1,4 @@
-"""Files are committed to a table once, whoever commits at the same time; real tables, without Spark."""
+"""Files are committed to a table once, also by concurrent writers; real tables, without Spark."""
 
 from __future__ import annotations
 

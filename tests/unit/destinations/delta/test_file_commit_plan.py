@@ -14,7 +14,7 @@ from penstock.destinations.delta.file_commit_plan import (
     find_obstacle,
     indexed_columns,
     is_safe_file,
-    is_safe_location,
+    library_address,
     nullable_schema,
 )
 
@@ -180,8 +180,8 @@ def test_the_first_columns_have_statistics() -> None:
 
 
 def test_paths_that_are_decoded_twice_are_not_opened() -> None:
-    assert is_safe_location("/lake/ä b/[0]=x", is_local=True)
-    assert not any(is_safe_location(f"/lake/a{sign}b", is_local=True) for sign in "%#?\\\n")
-    assert is_safe_location("bucket/raw/items", is_local=False)
-    assert not any(is_safe_location(f"bucket/a{sign}b", is_local=False) for sign in "%#? ä")
+    assert library_address("/lake/ä b/[0]=x") == "file:///lake/%C3%A4%20b/%5B0%5D%3Dx"
+    assert not any(library_address(f"/lake/a{sign}b") for sign in "%#?\\\n")
+    assert library_address("s3://bucket/raw/items") == "s3://bucket/raw/items"
+    assert not any(library_address(f"s3://bucket/a{sign}b") for sign in "%#? ä")
     assert not any(map(is_safe_file, ("../a", "/a", "_a/b", "a/.b", "a=b/c", "a//b", "a b", "")))
