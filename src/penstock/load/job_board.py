@@ -231,7 +231,7 @@ class JobBoard:
         self._completed_before = frozenset(job for job, state in self.states.items() if state == "completed")
         for job, job_file in listed.items():
             if job not in self.states:
-                self._package.store.delete(job_file.path)
+                self._package.store.delete_file(job_file.path)
 
     def _import_followups(self, owner: str, paths: Iterable[str]) -> tuple[str, ...]:
         """Move job files into the package, then record them; return the job ids."""

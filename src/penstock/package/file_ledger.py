@@ -53,7 +53,7 @@ class FileLedger:
 
     def is_initialized(self) -> bool:
         """Return whether the dataset exists."""
-        return self._store.exists(_INIT_FILE)
+        return self._store.has_file(_INIT_FILE)
 
     def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
         """Return the commit of a load; None before it is complete."""
@@ -119,7 +119,7 @@ class FileLedger:
     def commit(self, record: CommitRecord) -> bool:
         """Complete a load; return False when another process had completed it."""
         name = _load_file(record.schema_name, record.load_id)
-        if not self._store.exists(name):
+        if not self._store.has_file(name):
             self._announce(record)
         return self._store.put_if_absent(name, as_json(asdict(record)))
 
@@ -201,7 +201,7 @@ class FileLedger:
         return self._cached_summary
 
     def _is_complete(self, load: IndexedLoad) -> bool:
-        return self._store.exists(_load_file(load.schema_name, load.load_id))
+        return self._store.has_file(_load_file(load.schema_name, load.load_id))
 
     def _with_unannounced(self, summary: LoadSummary) -> LoadSummary:
         """Add loads that are not in the index, such as dlt's; the id range of each schema is skipped."""
@@ -255,7 +255,7 @@ class FileLedger:
             return
         for name in sorted(names, key=_rank_of_state)[:-_MAX_STATES]:
             if name not in {keep, pipeline.stated.state}:
-                self._store.delete(f"{STATE_TABLE}/{name}")
+                self._store.delete_file(f"{STATE_TABLE}/{name}")
 
     def _newest_versions(self, schema_name: str) -> list[str]:
         """List the files of a schema's versions, from the newest one in the index on."""

@@ -116,7 +116,7 @@ class JobFolders:
         """Finish interrupted moves; return the number of deleted files."""
         stale = self.list_jobs().stale
         for job in stale:
-            self._storage.delete(job.path)
+            self._storage.delete_file(job.path)
         return len(stale)
 
     def add(self, file_name: str, content: bytes, state: TJobState = NEW_JOBS) -> str:
@@ -206,7 +206,7 @@ class JobFolders:
         return retry_name.file_name()
 
     def _exists_in(self, state: TJobState, name: ParsedLoadJobFileName) -> bool:
-        return self._storage.exists(f"{state}/{name.file_name()}")
+        return self._storage.has_file(f"{state}/{name.file_name()}")
 
     def _move(self, name: ParsedLoadJobFileName, source: TJobState, target: TJobState) -> str:
         return self._move_as(name, source, name, target)
@@ -220,7 +220,7 @@ class JobFolders:
     ) -> str:
         old, new = f"{source}/{name.file_name()}", f"{target}/{new_name.file_name()}"
         # A move that another process, or an interrupted call, has made is not an error.
-        if not self._storage.move(old, new) and not self._storage.exists(new):
+        if not self._storage.move(old, new) and not self._storage.has_file(new):
             raise JobNotFound(path=self._storage.path(old))
         return new
 

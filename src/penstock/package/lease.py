@@ -201,7 +201,7 @@ def acquire_lease(
     lease_times = times or LeaseTimes()
     holder = LeaseHolder(beat=lease_times.beat, alive=lease_times.alive)
     epoch = current_epoch(storage)
-    was_held = epoch > 0 and not storage.exists(_path(epoch, "released"))
+    was_held = epoch > 0 and not storage.has_file(_path(epoch, "released"))
     last_heartbeat = _wait_for_expiry(storage, epoch, pipeline) if was_held else None
     own_epoch, acquired_at = epoch + 1, _now()
     if not storage.put_if_absent(_path(own_epoch, "json"), encode_control(asdict(holder))):
@@ -268,7 +268,7 @@ def _wait_for_expiry(storage: FileStorage, epoch: int, pipeline: str) -> bytes |
     deadline = _now() + max(holder.alive, 2 * holder.beat)
     while _now() < deadline:
         time.sleep(min(holder.beat, 1.0))
-        if storage.exists(_path(epoch, "released")):
+        if storage.has_file(_path(epoch, "released")):
             return storage.read(_path(epoch, "beat"))
         if storage.read(_path(epoch, "beat")) != heartbeat or current_epoch(storage) > epoch:
             raise _locked_error(storage, pipeline)
@@ -331,7 +331,7 @@ def _delete_old_epochs(storage: FileStorage, epoch: int) -> None:
     last_fence = max((number for number, suffix, _ in listed if suffix == _FENCE), default=0)
     for number, suffix, name in listed:
         if number <= epoch - _KEPT_EPOCHS and (suffix != _FENCE or number < last_fence):
-            storage.delete(f"{LEASE_FOLDER}/{name}")
+            storage.delete_file(f"{LEASE_FOLDER}/{name}")
 
 
 def _list_files(storage: FileStorage) -> list[tuple[int, str, str]]:

@@ -227,7 +227,7 @@ class LoadIndex:
             return False
         for old in numbers:
             if old <= number - _KEPT_ENTRIES:
-                self._store.delete(_entry_path(old))
+                self._store.delete_file(_entry_path(old))
         return True
 
     def _numbers(self) -> list[int]:

@@ -37,6 +37,10 @@ class LocalFiles:
         """Return whether a file or folder exists."""
         return Path(path).exists()
 
+    def has_file(self, path: str) -> bool:
+        """Return whether a file exists."""
+        return Path(path).exists()
+
     def put(self, path: str, content: bytes) -> None:
         """Replace a file atomically: readers see the old content or the new one."""
         temp_file = _write_temp_file(Path(path), content)
@@ -133,6 +137,10 @@ class LocalFiles:
         else:
             target.unlink()
         _fsync_folder(target.parent)
+
+    def delete_file(self, path: str) -> None:
+        """Delete a file or a link."""
+        self.delete(path)
 
     def open_new(self, path: str) -> IO[bytes]:
         """Open a new data file for writing; it is complete and synced when closed."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from penstock.config import redact
 from penstock.errors import StorageAccessDenied, StorageFull, StorageNotReachable, translate_disk_full
 from penstock.package.local_files import DirEntry
+from penstock.package.s3_requests import S3Requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +23,6 @@ _CREATE_ATTEMPTS = 3
 # aiohttp waits forever for a server that does not answer `Expect: 100-continue`.
 PUT_TIMEOUT: Final = 120.0
 _MIN_BYTES_PER_SECOND = 1_000_000
-_PAGE_SIZE = 1000
 _MODIFIED_KEYS = ("LastModified", "last_modified", "updated", "mtime", "created")
 _PRECONDITION_FAILED: Final = 412
 _TRANSIENT_STATUSES: Final = frozenset((408, 409, 429))
@@ -79,18 +79,29 @@ class ObjectFiles:
 
     def __init__(self, file_system: Any) -> None:
         self._file_system = file_system
+        self._s3 = S3Requests(file_system) if _is_s3(file_system) else None
 
     def read(self, path: str) -> bytes:
         """Return the whole content; retry a reply that does not match its checksum."""
+        read = self._s3.read if self._s3 else self._file_system.cat_file
         with translate_store_errors(path):
-            content: bytes = _retry(lambda: self._file_system.cat_file(path), _is_checksum_mismatch)
+            content: bytes = _retry(lambda: read(path), _is_checksum_mismatch)
         return content
 
     def exists(self, path: str) -> bool:
         """Return whether an object, or any object below the prefix, exists."""
         with translate_store_errors(path):
+            if self._s3:
+                return self._s3.has_object(path) or self._s3.has_objects_below(path)
             self._file_system.invalidate_cache()
             return bool(self._file_system.exists(path))
+
+    def has_file(self, path: str) -> bool:
+        """Return whether an object exists; a prefix is none."""
+        if not self._s3:
+            return self.exists(path)
+        with translate_store_errors(path):
+            return self._s3.has_object(path)
 
     def put(self, path: str, content: bytes) -> None:
         """Replace an object, which stores do atomically."""
@@ -108,8 +119,9 @@ class ObjectFiles:
                 with translate_store_errors(path):
                     self._create(path, content)
             except OSError as error:
-                if self._becomes_visible(path, delays=_RETRY_DELAYS if _is_name_taken(error) else ()):
-                    return self.read(path) == content
+                stored = self._read_when_visible(path, _RETRY_DELAYS if _is_name_taken(error) else ())
+                if stored is not None:
+                    return stored == content
                 if not _is_name_taken(error):
                     raise
             else:
@@ -117,13 +129,14 @@ class ObjectFiles:
         # The other writer may have deleted it meanwhile, but not every time.
         raise StorageNotReachable(path=path, reason="it reports that the name is taken but shows no object")
 
-    def _becomes_visible(self, path: str, *, delays: tuple[float, ...]) -> bool:
-        """Return whether an object is visible; some stores refuse its name shortly before they show it."""
-        for pause in delays:
-            if self.exists(path):
-                return True
-            time.sleep(pause)
-        return self.exists(path)
+    def _read_when_visible(self, path: str, delays: tuple[float, ...]) -> bytes | None:
+        """Return the content once it is visible; some stores refuse a name shortly before they show it."""
+        for pause in (*delays, None):
+            with suppress(FileNotFoundError):
+                return self.read(path)
+            if pause is not None:
+                time.sleep(pause)
+        return None
 
     def _create(self, path: str, content: bytes) -> None:
         """Put if absent; retry a 409, with which S3 rejects concurrent conditional puts of which none won."""
@@ -139,12 +152,18 @@ class ObjectFiles:
     def move(self, source: str, target: str) -> None:
         """Copy, then delete; a crash in between leaves both, and the later job state counts."""
         with translate_store_errors(source):
+            if self._s3:
+                self._s3.copy(source, target)
+                self._s3.delete(source)
+                return
             self._file_system.cp_file(source, target)
             self._file_system.rm_file(source)
 
     def entries(self, folder: str) -> list[DirEntry]:
         """List the entries directly below a prefix."""
         with translate_store_errors(folder):
+            if self._s3:
+                return [_s3_entry(name, item) for name, item in self._s3.children(folder)]
             self._file_system.invalidate_cache()
             items = self._file_system.ls(folder, detail=True)
         # Some stores list the folder itself.
@@ -153,33 +172,21 @@ class ObjectFiles:
     @property
     def supports_start_after(self) -> bool:
         """Whether it is S3, which can start a listing after any key."""
-        protocol = self._file_system.protocol
-        return "s3" in ((protocol,) if isinstance(protocol, str) else protocol)
+        return self._s3 is not None
 
     def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
         """List the names below a prefix; on S3 the names before `after` are not read."""
-        if not self.supports_start_after:
+        if not self._s3:
             return [entry.name for entry in self.entries(folder)]
-        bucket, key, _ = self._file_system.split_path(folder)
-        root = f"{key}/" if key else ""
-        request = {"Bucket": bucket, "Prefix": f"{root}{prefix}", "Delimiter": "/"}
-        request |= {"StartAfter": f"{root}{after}"} if after else {}
-        names: list[str] = []
-        while limit is None or len(names) < limit:
-            request["MaxKeys"] = min(_PAGE_SIZE, limit - len(names)) if limit else _PAGE_SIZE
-            with translate_store_errors(folder):
-                page = self._file_system.call_s3("list_objects_v2", **request)
-            paths = [item["Key"] for item in page.get("Contents", ())]
-            paths += [item["Prefix"] for item in page.get("CommonPrefixes", ())]
-            names += [path.removeprefix(root).rstrip("/") for path in paths if path != root]
-            if not page.get("IsTruncated"):
-                break
-            request["ContinuationToken"] = page["NextContinuationToken"]
-        return names
+        with translate_store_errors(folder):
+            children = self._s3.children(folder, prefix=prefix, after=after, limit=limit)
+            return [name for name, _ in children]
 
     def tree(self, folder: str) -> list[str]:
         """List all objects below a prefix, in as few requests as the store allows."""
         with translate_store_errors(folder):
+            if self._s3:
+                return self._s3.objects(folder)
             self._file_system.invalidate_cache()
             return [str(name) for name in self._file_system.find(folder)]
 
@@ -191,20 +198,52 @@ class ObjectFiles:
     def delete(self, path: str) -> None:
         """Delete an object, or everything below a prefix, in as few requests as the store allows."""
         for pause in _RETRY_DELAYS:
-            with translate_store_errors(path):
-                self._file_system.invalidate_cache()
-                self._file_system.rm(path, recursive=True)
-            # The client hides errors for single objects of a bulk delete.
-            if not self.exists(path):
-                return
+            if self._s3:
+                if self._delete_from_s3(self._s3, path):
+                    return
+            else:
+                with translate_store_errors(path):
+                    self._file_system.invalidate_cache()
+                    self._file_system.rm(path, recursive=True)
+                # The client hides errors for single objects of a bulk delete.
+                if not self.exists(path):
+                    return
             time.sleep(pause)
         raise StorageNotReachable(path=path, reason="the object still exists after it was deleted")
+
+    def _delete_from_s3(self, requests: S3Requests, path: str) -> bool:
+        """Delete an object, and everything below a prefix; return whether nothing is left."""
+        with translate_store_errors(path):
+            objects = requests.objects(path)
+            if not objects:
+                requests.delete(path)
+                return True
+            return not requests.delete_many(objects) and not requests.has_objects_below(path)
+
+    def delete_file(self, path: str) -> None:
+        """Delete an object, which need not exist; a prefix is none."""
+        if not self._s3:
+            self.delete(path)
+            return
+        with translate_store_errors(path):
+            self._s3.delete(path)
 
     def open_new(self, path: str) -> IO[bytes]:
         """Open a new data object for writing; it exists once it is closed."""
         with translate_store_errors(path):
             stream: IO[bytes] = self._file_system.open(path, "wb")
         return stream
+
+
+def _is_s3(file_system: Any) -> bool:
+    protocol = getattr(file_system, "protocol", ())
+    return "s3" in ((protocol,) if isinstance(protocol, str) else protocol)
+
+
+def _s3_entry(name: str, item: dict[str, Any] | None) -> DirEntry:
+    if item is None:
+        return DirEntry(name, 0, 0.0, True)  # noqa: FBT003 - a named tuple
+    return DirEntry(name, int(item["Size"]), _modified_at(item), False)  # noqa: FBT003 - a named tuple
 
 
 def _dir_entry(item: dict[str, Any]) -> DirEntry:

@@ -147,7 +147,7 @@ class Package:
         """Write the last marker; return the path of the package. Idempotent, unless `exist_ok` is False."""
         if status not in FINISHED_STATUSES:
             raise UsageError(f"a package cannot end as {status!r}", hint="use 'loaded' or 'aborted'")
-        if not exist_ok and self.store.exists(COMPLETED_FILE):
+        if not exist_ok and self.store.has_file(COMPLETED_FILE):
             raise LoadPackageAlreadyCompleted(load_id=self.load_id)
         if not self.store.put_if_absent(COMPLETED_FILE, encode_control({"status": status})) and not exist_ok:
             raise LoadPackageAlreadyCompleted(load_id=self.load_id)
@@ -219,7 +219,7 @@ class Package:
         """
         document = {"tables": dict(applied), **({_BY_COMMITS: dict(by_commits)} if by_commits else {})}
         self.store.put(APPLIED_SCHEMA_UPDATES_FILE, encode_control(document))
-        self.store.delete(SCHEMA_UPDATES_FILE)
+        self.store.delete_file(SCHEMA_UPDATES_FILE)
 
     def commit_table_updates(self, tables: Container[str]) -> None:
         """Record that the commits to these tables have made their changes, and no other commit will."""
@@ -253,7 +253,7 @@ class Package:
 
     def raise_if_cancelled(self) -> None:
         """Raise `LoadPackageCancelled` if the package was cancelled."""
-        if self.store.exists(CANCELLED_FILE):
+        if self.store.has_file(CANCELLED_FILE):
             raise LoadPackageCancelled(load_id=self.load_id)
 
     def add_job(self, job: JobFile) -> None:
@@ -270,8 +270,8 @@ class Package:
 
         Markers first: a partly deleted package must not look like a pending one.
         """
-        self.store.delete(EXTRACTED_FILE)
-        self.store.delete(NORMALIZED_FILE)
+        self.store.delete_file(EXTRACTED_FILE)
+        self.store.delete_file(NORMALIZED_FILE)
         self.store.delete("")
 
     def _read_tables(self, name: str) -> _TableUpdates | None:

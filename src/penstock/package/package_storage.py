@@ -131,7 +131,7 @@ class PackageStorage:
         package = self.package(load_id).require_exists()
         content = source.read(name)
         # Missing there but imported: an earlier call was interrupted before its delete.
-        if content is None and not package.store.exists(f"{job_state}/{name}"):
+        if content is None and not package.store.has_file(f"{job_state}/{name}"):
             raise UsageError(f"no job file exists at {job_file_path}", hint="write it before importing it")
         if content is not None:
             package.jobs.add(name, content, job_state)
@@ -229,7 +229,7 @@ class PackageStorage:
         if not not_exists_ok:
             package.require_exists()
         package.delete()
-        self.storage.delete(f"{_FINISHED_FOLDER}/{load_id}")
+        self.storage.delete_file(f"{_FINISHED_FOLDER}/{load_id}")
 
     def schema_name(self, load_id: str) -> str:
         """Return the name of the package's schema."""

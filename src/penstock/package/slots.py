@@ -111,7 +111,7 @@ class Slots:
         return sequence if isinstance(sequence, int) else 0
 
     def _is_taken(self, sequence: int) -> bool:
-        return 0 < sequence <= MAX_SEQUENCE and self._storage.exists(_slot_path(sequence))
+        return 0 < sequence <= MAX_SEQUENCE and self._storage.has_file(_slot_path(sequence))
 
     def _last_listed(self) -> int:
         matches = (_SLOT_NAME.fullmatch(name) for name in self._storage.names(SLOTS_FOLDER))

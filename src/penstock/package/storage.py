@@ -43,6 +43,9 @@ class Files(Protocol):
     def exists(self, path: str) -> bool:
         """Return whether a file or folder exists."""
 
+    def has_file(self, path: str) -> bool:
+        """Return whether a file exists, where no folder has this name."""
+
     def put(self, path: str, content: bytes) -> None:
         """Replace a file atomically."""
 
@@ -70,6 +73,9 @@ class Files(Protocol):
 
     def delete(self, path: str) -> None:
         """Delete a file, or a folder with its content."""
+
+    def delete_file(self, path: str) -> None:
+        """Delete a file, where no folder has this name."""
 
     def open_new(self, path: str) -> IO[bytes]:
         """Open a new data file for writing."""
@@ -160,6 +166,10 @@ class FileStorage:
     def exists(self, name: str) -> bool:
         """Return whether a file or folder of that name exists."""
         return self._files.exists(self._resolve(name))
+
+    def has_file(self, name: str) -> bool:
+        """Return whether a file exists; no folder may have this name."""
+        return self._files.has_file(self._resolve(name))
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file atomically: readers see the old content or the new one."""
@@ -259,11 +269,27 @@ class FileStorage:
         except FileNotFoundError:
             return
 
+    def delete_file(self, name: str) -> None:
+        """Delete a file; a missing one is no error. No folder may have this name."""
+        try:
+            self._files.delete_file(self._resolve(name, check_last=False))
+        except FileNotFoundError:
+            return
+
     def open(self, name: str) -> IO[bytes]:
         """Open a data file for reading."""
         with translate_store_errors(self.path(name)):
             stream = self.file_system.open(self._resolve(name), "rb")
         return stream if self.is_local else cast("IO[bytes]", StoreStream(stream, self.path(name)))
+
+    def read_start(self, name: str, size: int) -> bytes | None:
+        """Return the first bytes of a file, in one request; None when it does not exist."""
+        try:
+            with translate_store_errors(self.path(name)):
+                content: bytes = self.file_system.cat_file(self._resolve(name), start=0, end=size)
+        except FileNotFoundError:
+            return None
+        return content
 
     def size(self, name: str) -> int:
         """Return the size of a file in bytes."""

@@ -63,7 +63,7 @@ def probed_trust(storage: FileStorage) -> Trust:
     except (OSError, NotImplementedError, TypeError, ValueError) as error:
         return Trust(trusted=False, reason=f"a trial failed: {error}")
     finally:
-        storage.delete(name)
+        storage.delete_file(name)
     if first and not second:
         return trust
     return Trust(trusted=False, reason="a trial wrote the same name twice")

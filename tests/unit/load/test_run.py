@@ -68,6 +68,9 @@ class MemoryFiles:
     def exists(self, path: str) -> bool:
         return any(name == path or name.startswith(f"{path}/") for name in self.files)
 
+    def has_file(self, path: str) -> bool:
+        return path in self.files
+
     def put(self, path: str, content: bytes) -> None:
         self.files[path] = content
 
@@ -101,6 +104,9 @@ class MemoryFiles:
         for name in [name for name in self.files if name == path or name.startswith(f"{path}/")]:
             del self.files[name]
         Path(path).unlink(missing_ok=True)
+
+    def delete_file(self, path: str) -> None:
+        self.delete(path)
 
     def open_new(self, path: str) -> IO[bytes]:
         raise NotImplementedError(path)

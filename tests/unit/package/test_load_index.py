@@ -63,6 +63,8 @@ class Disk:
         self.calls["exists"] += 1
         return path in self.files
 
+    has_file = exists
+
     def put(self, path: str, content: bytes) -> None:
         self._change()
         self.calls["put"] += 1
@@ -81,6 +83,8 @@ class Disk:
         self.calls["delete"] += 1
         for name in [name for name in self.files if name == path or name.startswith(f"{path}/")]:
             del self.files[name]
+
+    delete_file = delete
 
     def entries(self, folder: str) -> list[DirEntry]:
         inside = [name.removeprefix(f"{folder}/") for name in self.files if name.startswith(f"{folder}/")]

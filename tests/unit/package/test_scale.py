@@ -37,6 +37,10 @@ class Counting(LocalFiles):
         self.calls["exists"] += 1
         return super().exists(path)
 
+    def has_file(self, path: str) -> bool:
+        self.calls["exists"] += 1
+        return super().has_file(path)
+
     def put(self, path: str, content: bytes) -> None:
         self.calls["put"] += 1
         super().put(path, content)

@@ -183,9 +183,12 @@ class Late:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._files, name)
 
-    def exists(self, path: str) -> bool:
+    def cat_file(self, path: str) -> bytes:
         self.looks += 1
-        return self.looks > 2 and bool(self._files.exists(path))
+        if self.looks <= 2:
+            raise FileNotFoundError(path)
+        content: bytes = self._files.cat_file(path)
+        return content
 
 
 @pytest.mark.parametrize(("sent", "is_ours"), [(b"1", True), (b"2", False)])

@@ -62,7 +62,7 @@ class PathTables:
         return self._is_table(table)
 
     def _is_table(self, table: str) -> bool:
-        return any(self.store.exists(f"{table}/_delta_log/{name}") for name in _TABLE_MARKERS)
+        return any(self.store.has_file(f"{table}/_delta_log/{name}") for name in _TABLE_MARKERS)
 
     def read(self, table: str, version: int | None, *, spark: SparkSession) -> DataFrame:
         """Return a frame over a table; the session may lack the credentials of the store."""

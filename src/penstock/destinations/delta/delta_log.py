@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import suppress
+import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
@@ -25,9 +25,11 @@ from penstock.destinations.delta.file_commit_plan import (
 )
 from penstock.destinations.delta.file_stats import stats_json
 from penstock.destinations.delta.history import app_id, applied_job, load_metadata
+from penstock.destinations.delta.log_mirror import LOG_FOLDER, LogMirror, commit_name, copy_log
 from penstock.errors import CommitLost, InternalError
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Mapping, Sequence
 
     from penstock.destinations.delta.file_commit_plan import WriteMode
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
 # Spark writes a checkpoint after so many commits; deltalake would wait for ten times as many.
 _CHECKPOINT_INTERVAL: Final = 10
 _CHECKPOINT_PROPERTY: Final = "delta.checkpointInterval"
+# Enough for the metadata of a commit, the first line of its file.
+_HEAD_BYTES: Final = 1 << 16
+# Nothing but the commit: checkpoints follow once it is verified, and old commits are for VACUUM.
+_NO_HOOKS: Final = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _log = logger("penstock.delta")
 
 
@@ -50,6 +56,8 @@ class Snapshot:
     transaction: int = -1
     """The newest transaction of the pipeline."""
     table: DeltaTable | None = None
+    mirror: LogMirror | None = None
+    """The copy of the log that the table is read from; None if it is read where it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +68,16 @@ class DeltaLog:
     name: str
     uri: str
     options: dict[str, str] = field(repr=False)
+    copies: pathlib.Path | None = None
+    """A folder of this machine for copies of a log that is in an object store."""
 
     def load(self, app: str) -> Snapshot | None:
         """Return the newest version; None if `deltalake` cannot open the table."""
+        mirror = copy_log(self.store, self.name, self.copies / uuid.uuid4().hex) if self.copies else None
         try:
-            return _snapshot(DeltaTable(self.uri, storage_options=self.options), app)
+            return _snapshot(self._open(mirror), app, mirror)
         except TableNotFoundError:
-            return Snapshot()
+            return Snapshot(mirror=mirror)
         except Exception as error:
             # Such as a feature or a type that the library does not know. Nothing is written yet.
             _log.debug("deltalake cannot open %s: %s", self.name, type(error).__name__)
@@ -81,10 +92,10 @@ class DeltaLog:
         mode: WriteMode,
     ) -> int:
         """Commit files as the version after a snapshot, and return its number; raise on a conflict."""
-        properties = _commit_properties(files, mark, mode)
+        version, properties = snapshot.version + 1, _commit_properties(files, mark, mode)
         try:
             if snapshot.table is None or snapshot.facts is None:
-                self._create(files, nullable_schema(schema), properties)
+                self._create(files, nullable_schema(schema), properties, snapshot.mirror)
             else:
                 indexed = indexed_columns(snapshot.facts.schema, snapshot.facts.properties)
                 snapshot.table.create_write_transaction(
@@ -92,61 +103,88 @@ class DeltaLog:
                     mode,
                     _delta_schema(snapshot.facts.schema),
                     commit_properties=properties,
+                    post_commithook_properties=_NO_HOOKS,
                 )
         except (CommitFailedError, DeltaError) as error:
-            if self._exists(snapshot.version + 1):
-                raise VersionExists(f"version {snapshot.version + 1} of {self.name} exists") from error
+            if snapshot.mirror is None and self._exists(version):
+                raise VersionExists(f"version {version} of {self.name} exists") from error
             raise
-        return snapshot.version + 1
+        if snapshot.mirror is not None:
+            content = snapshot.mirror.commit_content(version)
+            if not self.store.put_if_absent(self._commit_path(version), content):
+                raise VersionExists(f"version {version} of {self.name} exists")
+        return version
 
-    def checkpoint(self, version: int) -> None:
+    def checkpoint(self, version: int, snapshot: Snapshot) -> None:
         """Write a checkpoint after every tenth commit, as Spark does; a failure is only logged."""
         if not version or version % _CHECKPOINT_INTERVAL:
             return
         try:
-            table = DeltaTable(self.uri, storage_options=self.options)
+            table = self._open(snapshot.mirror)
             if _CHECKPOINT_PROPERTY not in table.metadata().configuration:
                 table.create_checkpoint()
+                if snapshot.mirror is not None:
+                    snapshot.mirror.put_checkpoint(version)
         except Exception as error:
             _log.info("no checkpoint of %s: %s", self.name, type(error).__name__)
 
-    def applied_job(self, version: int, mark: LoadMark) -> AppliedJob:
+    def applied_job(self, version: int, mark: LoadMark, snapshot: Snapshot) -> AppliedJob:
         """Return the result of a commit, read from the log: another writer may have replaced it."""
-        commit = self._read_commit(version)
+        commit = _commit_info(version, self._read_head(version))
         if commit.get("userMetadata") != load_metadata(mark):
             raise CommitLost(table=self.name, sequence=mark.sequence)
         # Only the first version decides whether there is one to return to.
-        earlier = [self._read_commit(0)] if version == 1 else []
+        earlier = [self._first_commit(snapshot.mirror)] if version == 1 else []
         return applied_job(self.name, [commit, *earlier])
 
+    def _open(self, mirror: LogMirror | None) -> DeltaTable:
+        if mirror is None:
+            return DeltaTable(self.uri, storage_options=self.options)
+        return DeltaTable(str(mirror.folder))
+
     def _create(
-        self, files: Sequence[DataFile], schema: Mapping[str, Any], properties: CommitProperties
+        self,
+        files: Sequence[DataFile],
+        schema: Mapping[str, Any],
+        properties: CommitProperties,
+        mirror: LogMirror | None,
     ) -> None:
         create_table_with_add_actions(
-            self.uri,
+            self.uri if mirror is None else str(mirror.folder),
             _delta_schema(schema),
             _add_actions(files, indexed_columns(schema, {})),
             mode="error",
-            storage_options=self.options,
+            storage_options=self.options if mirror is None else {},
             commit_properties=properties,
         )
 
     def _exists(self, version: int) -> bool:
-        return self.store.exists(self._commit_name(version))
+        return self.store.has_file(self._commit_path(version))
 
-    def _commit_name(self, version: int) -> str:
-        return f"{self.name}/_delta_log/{version:020}.json"
+    def _commit_path(self, version: int) -> str:
+        return f"{self.name}/{LOG_FOLDER}/{commit_name(version)}"
 
-    def _read_commit(self, version: int) -> dict[str, Any]:
-        """Return the metadata of a commit; without content if there is none."""
-        info: Mapping[str, Any] = {}
-        # The first line has the metadata; the other lines have one file each.
-        with suppress(FileNotFoundError), self.store.open(self._commit_name(version)) as stream:
-            info = json.loads(stream.readline()).get("commitInfo") or {}
-        return {"operation": None, "operationMetrics": None, "userMetadata": None, **info, "version": version}
+    def _first_commit(self, mirror: LogMirror | None) -> dict[str, Any]:
+        is_copied = mirror is not None and mirror.has_commit(0)
+        return _commit_info(0, mirror.read_commit(0) if mirror and is_copied else self._read_head(0))
+
+    def _read_head(self, version: int) -> bytes:
+        """Return the beginning of a commit, at least its first line; empty if there is none."""
+        head = self.store.read_start(self._commit_path(version), _HEAD_BYTES) or b""
+        if b"\n" in head or len(head) < _HEAD_BYTES:
+            return head
+        with self.store.open(self._commit_path(version)) as stream:
+            return stream.readline()
 
 
-def _snapshot(table: DeltaTable, app: str) -> Snapshot:
+def _commit_info(version: int, head: bytes) -> dict[str, Any]:
+    """Return the metadata of a commit; without content if there is none."""
+    # The first line has the metadata; the other lines have one file each.
+    info = json.loads(head.partition(b"\n")[0]).get("commitInfo") or {} if head else {}
+    return {"operation": None, "operationMetrics": None, "userMetadata": None, **info, "version": version}
+
+
+def _snapshot(table: DeltaTable, app: str, mirror: LogMirror | None) -> Snapshot:
     """Return the facts about a table, and the newest transaction of an application."""
     protocol, metadata, transaction = table.protocol(), table.metadata(), table.transaction_version(app)
     features = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
@@ -161,6 +199,7 @@ def _snapshot(table: DeltaTable, app: str) -> Snapshot:
         ),
         transaction=-1 if transaction is None else transaction,
         table=table,
+        mirror=mirror,
     )
 
 

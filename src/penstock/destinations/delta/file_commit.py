@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
@@ -23,9 +25,9 @@ from penstock.package.trust import known_trust
 from penstock.spark.s3 import s3_bucket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from penstock.destinations.delta.delta_log import DeltaLog
+    from penstock.destinations.delta.delta_log import DeltaLog, Snapshot
     from penstock.destinations.delta.file_commit_plan import WriteMode
     from penstock.destinations.lake.flat_files import JobFiles
     from penstock.interfaces import AppliedJob, LoadMark
@@ -69,10 +71,27 @@ def commit_files(
     log = _find_log(store, table)
     if isinstance(log, Obstacle):
         return log
-    schema = json.loads(schema_json)
+    if not _copies_log(store):
+        return _commit(log, files, json.loads(schema_json), mark, mode)
+    with TemporaryDirectory(prefix="penstock-delta-log-") as copies:
+        return _commit(replace(log, copies=Path(copies)), files, json.loads(schema_json), mark, mode)
+
+
+def _copies_log(store: FileStorage) -> bool:
+    """Return whether `deltalake` reads a copy of the log: in a store it would take many requests."""
+    return not store.is_local
+
+
+def _commit(
+    log: DeltaLog,
+    files: Callable[[], Sequence[DataFile]],
+    schema: Mapping[str, Any],
+    mark: LoadMark,
+    mode: WriteMode,
+) -> AppliedJob | Obstacle:
     prepared: list[Sequence[DataFile]] = []
 
-    def attempt() -> int | Obstacle:
+    def attempt() -> tuple[int, Snapshot] | Obstacle:
         snapshot = log.load(app_id(mark))
         if snapshot is None:
             return Obstacle("deltalake cannot open the table")
@@ -82,16 +101,18 @@ def commit_files(
             return Obstacle(f"the table has transaction {snapshot.transaction} of {app_id(mark)}")
         if not prepared:
             prepared.append(files())
-        with COMMIT_GATE.reference(store.path(table)) as is_open:
+        with COMMIT_GATE.reference(log.store.path(log.name)) as is_open:
             if not is_open:
                 return Obstacle("Spark is writing to the table in this process")
-            return log.commit(snapshot, prepared[0], schema, mark, mode)
+            return log.commit(snapshot, prepared[0], schema, mark, mode), snapshot
 
-    version = retry_on_conflict(table, attempt)
-    if isinstance(version, Obstacle):
-        return version
-    log.checkpoint(version)
-    return log.applied_job(version, mark)
+    commit = retry_on_conflict(log.name, attempt)
+    if isinstance(commit, Obstacle):
+        return commit
+    version, snapshot = commit
+    applied = log.applied_job(version, mark, snapshot)
+    log.checkpoint(version, snapshot)
+    return applied
 
 
 def commit_job_files(

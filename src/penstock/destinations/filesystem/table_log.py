@@ -163,11 +163,11 @@ class TableLog:
 
     def find_version(self, version: int) -> LogEntry | None:
         """Return the commit with a number; None if it was deleted."""
-        return self.read(version) if self._store.exists(self._entry_name(version)) else None
+        return self.read(version) if self._store.has_file(self._entry_name(version)) else None
 
     def has_all_entries(self) -> bool:
         """Return whether no commit was deleted."""
-        return self._store.exists(self._entry_name(1))
+        return self._store.has_file(self._entry_name(1))
 
     def live_files(self, version: int) -> DataFiles:
         """Return the files of the table after a commit."""
@@ -275,7 +275,7 @@ class TableLog:
             # The number may be free because its entry was deleted while this process was suspended.
             if self.last_version() < entry.version + _RETAINED_ENTRIES:
                 return self.read(entry.version)
-            self._store.delete(self._entry_name(entry.version))
+            self._store.delete_file(self._entry_name(entry.version))
 
     def prune(self, complete_loads: Container[str]) -> list[str]:
         """Delete old entries, and return files that they have replaced and that may still exist.
@@ -304,7 +304,7 @@ class TableLog:
         replaced: dict[str, None] = {}
         for number in sorted(number for number in listed if number < start):
             replaced |= dict.fromkeys(key for key in self.read(number).removed if key not in live)
-            self._store.delete(self._entry_name(number))
+            self._store.delete_file(self._entry_name(number))
         return list(replaced)
 
     def drop(self) -> None:

@@ -77,7 +77,7 @@ class IcebergClient(LakeClient):
         return tuple(name for name in self.store.names("") if self._is_table(name))
 
     def _is_table(self, name: str) -> bool:
-        return any(self.store.exists(f"{name}/metadata/{marker}") for marker in _TABLE_MARKERS)
+        return any(self.store.has_file(f"{name}/metadata/{marker}") for marker in _TABLE_MARKERS)
 
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""

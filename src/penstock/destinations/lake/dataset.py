@@ -76,7 +76,7 @@ class DatasetClient(JobClientBase, WithStateSync, WithLedger, WithPackageStorage
         relative = spark_path(root).removeprefix(f"{spark_path(self.root)}/")
         is_below = relative != spark_path(root)
         content = encode_control({"root": relative if is_below else root, "is_below": is_below})
-        if not self.store.exists(name):
+        if not self.store.has_file(name):
             return self.store.put_if_absent(name, content)
         self.store.put(name, content)
         return True

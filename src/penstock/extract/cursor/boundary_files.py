@@ -145,7 +145,7 @@ def remove_unreferenced_files(
 def copy_referenced_files(source: FileStorage, target: FileStorage, state: Mapping[str, Any]) -> None:
     """Copy the files that a state refers to, to the storage that its packages move to."""
     for name in sorted(referenced_files([state])):
-        if not target.subfolder(FOLDER).exists(name) and source.subfolder(FOLDER).exists(name):
+        if not target.subfolder(FOLDER).has_file(name) and source.subfolder(FOLDER).has_file(name):
             with (
                 source.subfolder(FOLDER).open(name) as reader,
                 target.subfolder(FOLDER).open_new(name) as writer,

@@ -79,8 +79,15 @@ class Lake:
         return sorted(self.table().to_pyarrow_table()["id"].to_pylist())
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+def read_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[commit_files.__module__], "_copies_log", lambda _: True)
+
+
+@pytest.fixture(params=["read in place", "copied"])
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Lake:
+    """A dataset on a disk, whose logs `deltalake` reads where they are, or as in a store from a copy."""
+    if request.param == "copied":
+        read_copies(monkeypatch)
     return Lake(tmp_path / "a lake ä" / "demo")
 
 
@@ -202,14 +209,15 @@ def test_checkpoints_keep_the_transactions(lake: Lake) -> None:
 
 def test_a_commit_that_another_writer_replaces_is_lost(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     lake.commit(1, load=mark(1))
-    checkpoint = DeltaLog.checkpoint
+    commit = DeltaLog.commit
 
-    def replace_commit(log: Any, version: int) -> None:
+    def replace_commit(log: DeltaLog, *arguments: Any) -> int:
+        version = commit(log, *arguments)
         newest = lake.folder / "items" / "_delta_log" / f"{version:020}.json"
         newest.write_text(newest.read_text().replace("shop-2", "another"))
-        checkpoint(log, version)
+        return version
 
-    monkeypatch.setattr(DeltaLog, "checkpoint", replace_commit)
+    monkeypatch.setattr(DeltaLog, "commit", replace_commit)
 
     with pytest.raises(CommitLost):
         lake.commit(2, load=mark(2))
