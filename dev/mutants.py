@@ -179,7 +179,7 @@ MUTANTS = (
     unit(
         "markers are deleted before a package's data",
         "package/package.py",
-        "        self.store.delete(EXTRACTED_FILE)\n        self.store.delete(NORMALIZED_FILE)\n",
+        "        self.store.delete_file(EXTRACTED_FILE)\n        self.store.delete_file(NORMALIZED_FILE)\n",
         "",
         f"{PACKAGE}/test_package.py",
         f"{PACKAGE}/test_packages.py",
