@@ -6,7 +6,7 @@ IN_EVERY_MODE := tests/flow tests/contract
 # What `make test-all` samples: a tenth of the steps of each kind at which a load is killed, in one table format, and a
 # share of the tests marked at_length.
 TENTH ?= $(shell shuf -i 1-10 -n 1)
-FORMAT ?= $(shell shuf -n 1 -e delta iceberg)
+LAKE ?= $(shell shuf -n 1 -e delta iceberg)
 SHARE ?= 1/10
 
 define TEST_ALL_LEAVES_OUT
@@ -74,11 +74,12 @@ bench: ## penstock beside bare Spark and dlt: SIZE=full, ONLY="append s3", CHECK
 	$(RUN) python -m benchmarks $(if $(SIZE),--size $(SIZE)) $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(INTO),--into $(INTO)) $(if $(BEFORE),--before $(BEFORE)) $(if $(CHECK),--check)
 
-test-all: ## what the gate leaves out, sampled; needs the parts of `make up`
+test-all: ## what the gate leaves out, sampled; starts the parts
 	@echo "$$TEST_ALL_LEAVES_OUT"
+	python3 -m dev.parts up
 	python3 -m dev.parts up mariadb
 	PENSTOCK_TEST_AT_LENGTH=$(SHARE) $(ON_S3) pytest -q -m at_length --ignore=tests/flow/crashes tests/spark tests/flow tests/contract tests/service
-	PENSTOCK_TEST_LAKES=$(FORMAT) $(MAKE) crashes PART=kinds:$(TENTH)/10 RANDOM_CRASHES=2+1
+	PENSTOCK_TEST_LAKES=$(LAKE) $(MAKE) crashes PART=kinds:$(TENTH)/10 RANDOM_CRASHES=2+1
 	PENSTOCK_TEST_MODE=connect PENSTOCK_TEST_AT_LENGTH=$(SHARE) $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE) tests/service/test_bare_cluster.py
 	PENSTOCK_TEST_MODE=standalone PENSTOCK_TEST_AT_LENGTH=$(SHARE) $(RUN) dev/with-parts pytest -q $(IN_EVERY_MODE)
 	@echo "$$TEST_ALL_LEAVES_OUT"
