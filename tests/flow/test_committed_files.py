@@ -10,6 +10,8 @@ import pytest
 from deltalake import DeltaTable
 from tests.flow.delta_dataset import ITEMS, DeltaDataset, mark
 
+from penstock.dataset.run import arrow_table
+from penstock.destinations.delta.log_commits import read_commits
 from penstock.errors import DestinationTerminalException
 
 if TYPE_CHECKING:
@@ -162,3 +164,53 @@ def test_writers_of_both_kinds_in_one_process_lose_no_commit(
 
     expected = [0, *(100 * number + sequence for number in range(4) for sequence in range(1, 6))]
     assert DeltaDataset(location, own).ids() == expected
+
+
+def test_the_log_has_the_commits_of_the_history(lake: DeltaDataset) -> None:
+    for sequence in (1, 2, 3):
+        lake.append(sequence, load=mark(sequence))
+    lake.spark.sql(f"DELETE FROM {lake.name} WHERE id = 1")
+    lake.spark.sql(f"RESTORE TABLE {lake.name} TO VERSION AS OF 1")
+    store = lake.client.store
+    facts = ("version", "operation", "userMetadata")
+
+    commits = read_commits(store, "items", None)
+    assert commits is not None
+    assert [tuple(commit[name] for name in facts) for commit in commits] == [
+        tuple(row[name] for name in facts) for row in lake.history()
+    ]
+    assert commits[0]["operationParameters"]["version"] == 1
+    metrics = [commit["operationMetrics"]["numOutputRows"] for commit in commits[2:]]
+    assert metrics == [row["operationMetrics"]["numOutputRows"] for row in lake.history()[2:]]
+    assert [commit["version"] for commit in read_commits(store, "items", 2) or ()] == [4, 3]
+
+
+def test_a_small_table_is_read_without_spark_as_with_it(lake: DeltaDataset) -> None:
+    simple = "id, text, number, flag, moment, local, day, amount, bytes, odd, maybe"
+    for start, columns in ((0, "id, local"), (10, simple)):
+        rows = rows_in(lake, start, start + 10).selectExpr(*columns.split(", "))
+        rows.write.format("delta").mode("append").option("mergeSchema", "true").save(
+            f"{lake.location}/demo/a"
+        )
+    frame = lake.tables.read("a", spark=lake.spark)
+
+    table = lake.client.read_small_table("a")
+    expected = arrow_table(frame.orderBy("id"))
+    assert table is not None
+    assert table.schema.types == expected.schema.types
+    assert str(table.sort_by("id").to_pylist()) == str(expected.to_pylist())
+    first = lake.client.read_small_table("a", 0)
+    assert first is not None
+    assert first.column_names == ["id", "local"]
+
+
+def test_spark_reads_tables_that_are_more_than_their_files(lake: DeltaDataset) -> None:
+    rows = rows_in(lake, 0, 10)
+    folder = f"{lake.location}/demo"
+    rows.write.format("delta").save(f"{folder}/nested")
+    rows.select("id", "flag").write.format("delta").partitionBy("flag").save(f"{folder}/partitioned")
+    rows.select("id").write.format("delta").option("delta.enableDeletionVectors", "true").save(f"{folder}/dv")
+    lake.spark.sql(f"DELETE FROM {lake.tables.sql_name('dv')} WHERE id = 3")
+    assert {name: lake.client.read_small_table(name) for name in ("nested", "partitioned", "dv", "none")} == {
+        "nested": None, "partitioned": None, "dv": None, "none": None,
+    }  # fmt: skip

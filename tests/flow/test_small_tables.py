@@ -112,7 +112,7 @@ def test_tables_beyond_the_budget_of_the_driver_are_written_by_spark(
 
 
 def test_a_run_of_small_tables_starts_no_spark_job(
-    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, own: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "1000")
     monkeypatch.setenv("PIPELINES_DIR", str(tmp_path / "pipelines"))
@@ -131,7 +131,7 @@ def test_a_run_of_small_tables_starts_no_spark_job(
         "orders": 5, "orders__commits": 10, "orders__commits__files": 30, "orders__grid": 15,
         "orders__grid__list": 15, "items": 1,
     }  # fmt: skip
-    orders = spark.read.format("delta").load(f"{location}/lake/shop/orders").orderBy("id")
+    orders = own.read.format("delta").load(f"{location}/lake/shop/orders").orderBy("id")
     read = orders.select("id", "name", "price", "raw").collect()
     assert [tuple(row) for row in read] == [
         (row["Id"], row["name"], row["price"], row["raw"]) for row in ROWS

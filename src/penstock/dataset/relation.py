@@ -11,7 +11,15 @@ from sqlglot import exp
 
 from penstock.dataset.join_path import Hop, join_path
 from penstock.dataset.query_text import DIALECT
-from penstock.dataset.run import all_rows, arrow_table, count_rows, first_rows, is_missing_version, iter_rows
+from penstock.dataset.run import (
+    all_rows,
+    arrow_rows,
+    arrow_table,
+    count_rows,
+    first_rows,
+    is_missing_version,
+    iter_rows,
+)
 from penstock.errors import MissingExtra, TableVersionGone, UsageError
 from penstock.package.sql import quote_name
 from penstock.schema import root_table
@@ -47,7 +55,8 @@ _OPERATORS: Final[dict[str, type[exp.Binary]]] = {
 class Relation:
     """A table of a dataset, or a query over its tables. It is read when one of its methods is called.
 
-    Everything is read in the user's session. Timestamps are in UTC.
+    Everything is read in the user's session; a small table is read without one while no Spark runs.
+    Timestamps are in UTC.
 
     >>> items = pipeline.dataset()["items"]  # doctest: +SKIP
     >>> items.where("id", "gt", 1).select("name").df()  # doctest: +SKIP
@@ -60,9 +69,11 @@ class Relation:
         tables: tuple[str, ...],
         build_frame: Callable[[], DataFrame],
         build_query: Callable[[], exp.Query],
+        read_small: Callable[[], pa.Table | None] = lambda: None,
     ) -> None:
+        """`read_small` returns all rows if they can be read without Spark."""
         self.name, self._view, self._tables, self._build_frame = name, view, tables, build_frame
-        self._build_query = build_query
+        self._build_query, self._read_small = build_query, read_small
 
     def spark(self) -> DataFrame:
         """Return a Spark frame in the user's session."""
@@ -76,17 +87,24 @@ class Relation:
     def arrow(self, chunk_size: int | None = None) -> pa.Table:
         """Return an Arrow table with all rows, collected on the driver, or the first `chunk_size`."""
         with self._translate_errors():
+            rows = self._read_small()
+            if rows is not None:
+                return rows.slice(0, chunk_size)
             frame = self._build_frame()
             return arrow_table(frame if chunk_size is None else frame.limit(chunk_size))
 
     def fetchall(self) -> list[Row]:
         """Return all rows as tuples."""
         with self._translate_errors():
-            return all_rows(self._build_frame())
+            rows = self._read_small()
+            return all_rows(self._build_frame()) if rows is None else arrow_rows(rows)
 
     def fetchmany(self, chunk_size: int = 1) -> list[Row]:
         """Return the first rows as tuples."""
         with self._translate_errors():
+            rows = self._read_small()
+            if rows is not None:
+                return arrow_rows(rows.slice(0, chunk_size))
             return first_rows(self._build_frame(), chunk_size)
 
     def fetchone(self) -> Row | None:
@@ -100,11 +118,13 @@ class Relation:
     def count(self) -> int:
         """Return the number of rows."""
         with self._translate_errors():
-            return count_rows(self._build_frame())
+            rows = self._read_small()
+            return count_rows(self._build_frame()) if rows is None else rows.num_rows
 
     def __iter__(self) -> Iterator[Row]:
         with self._translate_errors():
-            yield from iter_rows(self._build_frame())
+            rows = self._read_small()
+            yield from iter_rows(self._build_frame()) if rows is None else arrow_rows(rows)
 
     def iter_fetch(self, chunk_size: int) -> Iterator[list[Row]]:
         """Yield rows in chunks; the driver holds one partition at a time."""
@@ -366,7 +386,14 @@ class Relation:
 def table_relation(name: str, view: DatasetView) -> Relation:
     """Return a table of a dataset; raise `TableNotFound` when it is read if it is unknown."""
     table = exp.table_(exp.to_identifier(name, quoted=True), exp.to_identifier(view.name, quoted=True))
-    return Relation(name, view, (name,), lambda: view.read(name), lambda: exp.select("*").from_(table))
+    return Relation(
+        name,
+        view,
+        (name,),
+        lambda: view.read(name),
+        lambda: exp.select("*").from_(table),
+        lambda: view.read_small(name),
+    )
 
 
 def _column(name: str) -> Column:

@@ -50,6 +50,23 @@ def arrow_table(frame: DataFrame) -> pa.Table:
     return table
 
 
+def arrow_rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the rows of an Arrow table of single values, as `all_rows` returns those of a frame.
+
+    >>> arrow_rows(pa.table({"id": [1, 2], "name": ["a", None]}))
+    [(1, 'a'), (2, None)]
+    """
+    columns = [_arrow_values(column) for column in table.columns]
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def _arrow_values(column: pa.ChunkedArray) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        return [None if value is None else _in_utc(value) for value in values]
+    return values
+
+
 def count_rows(frame: DataFrame) -> int:
     """Return the number of rows."""
     return frame.count()

@@ -118,7 +118,7 @@ class SqlClient(SqlClientBase["SparkSession"]):
     @property
     def native_connection(self) -> SparkSession:
         """The session that runs queries."""
-        return self._source.user.spark
+        return self._source.sessions.user.spark
 
     @contextmanager
     def execute_query(self, query: str, *args: Any, **named: Any) -> Iterator[Cursor]:
@@ -150,7 +150,7 @@ class SqlClient(SqlClientBase["SparkSession"]):
 
     def close(self) -> None:
         """Close the sessions that were opened to inspect or change the tables."""
-        self._source.pool.close()
+        self._source.sessions.close()
 
     def _run_dml(self, sql: str, args: Sequence[Any], named: dict[str, Any]) -> None:
         statement = bind_values(sql, args, named)
@@ -163,7 +163,7 @@ class SqlClient(SqlClientBase["SparkSession"]):
                 hint="load something first, or change tables with the tools of the destination",
             )
         text = resolve_tables(statement.text, dataset=self.dataset_name, tables=sql_names)
-        with self._source.pool.session() as spark:
+        with self._source.sessions.session() as spark:
             # Otherwise the parser of an extension may not bind the values; the session is penstock's own.
             spark.conf.set(_LATE_BINDING_CONF, "true")
             spark.sql(text, args=statement.values or None)

@@ -15,18 +15,18 @@ from penstock.dataset.visibility import (
     visible_version,
 )
 from penstock.errors import SqlClientNotAvailable, TableNotFound
-from penstock.interfaces import WithTableVersions
+from penstock.interfaces import WithSmallTables, WithTableVersions
 from penstock.package.file_ledger import LOADS_TABLE, SYSTEM_TABLE_NAMES
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.interfaces import CommitRecord, CompleteLoad, JobClientBase, Ledger, LoadSnapshot
-    from penstock.spark.session import UserSession
-    from penstock.spark.session_pool import SessionPool
+    from penstock.spark.sessions_on_demand import SessionsOnDemand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,7 @@ class DatasetSource:
 
     client: JobClientBase
     ledger: Ledger
-    user: UserSession
-    pool: SessionPool
+    sessions: SessionsOnDemand
 
     @property
     def tables(self) -> WithTableVersions:
@@ -68,15 +67,15 @@ class DatasetView:
     """
 
     def __init__(self, source: DatasetSource, *, name: str, consistent: bool) -> None:
-        self._tables, self._ledger, self._pool = source.tables, source.ledger, source.pool
-        self._user, self._consistent, self.name = source.user, consistent, name
+        self._tables, self._ledger, self._sessions = source.tables, source.ledger, source.sessions
+        self._consistent, self.name = consistent, name
         self._visible_versions: dict[str, VisibleVersion | None] = {}
         self._cached_table_names: tuple[str, ...] | None = None
 
     @property
     def spark(self) -> SparkSession:
         """The user's session, which reads everything."""
-        return self._user.spark
+        return self._sessions.user.spark
 
     @cached_property
     def snapshot(self) -> LoadSnapshot | None:
@@ -142,14 +141,23 @@ class DatasetView:
         """Return a frame over a table in the user's session."""
         if table in SYSTEM_TABLE_NAMES and self._ledger.is_initialized():
             return self._read_system(table)
+        return self._tables.read(table, self._version_to_read(table), spark=self.spark)
+
+    def read_small(self, table: str) -> pa.Table | None:
+        """Return all rows of a small table without Spark; None if Spark runs, or has to read them."""
+        tables = self._tables
+        if self._sessions.is_open or table in SYSTEM_TABLE_NAMES or not isinstance(tables, WithSmallTables):
+            return None
+        return tables.read_small_table(table, self._version_to_read(table))
+
+    def _version_to_read(self, table: str) -> int | None:
+        """Return the version at which a table is read, None for the newest; raise if there is no table."""
         if table not in self._table_names():
             raise TableNotFound(table=table, schema=self.name)
-        if not self._consistent:
-            return self._tables.read(table, spark=self.spark)
-        visible = self._visible_version(table)
+        visible = self._visible_version(table) if self._consistent else None
         if visible is not None and visible.version is None:
             raise TableNotFound(table=table, schema=self.name)
-        return self._tables.read(table, visible.version if visible else None, spark=self.spark)
+        return visible.version if visible else None
 
     def held_back_versions(self, tables: Sequence[str]) -> dict[str, int]:
         """Return the tables that are read at an older version than their newest, with that version."""
@@ -162,7 +170,7 @@ class DatasetView:
 
     def close(self) -> None:
         """Close the sessions that were opened to inspect the tables."""
-        self._pool.close()
+        self._sessions.close()
 
     def _table_names(self) -> tuple[str, ...]:
         """Return the existing tables, listed once: later ones are not part of the snapshot."""
@@ -181,7 +189,7 @@ class DatasetView:
     def _visible_version(self, table: str) -> VisibleVersion | None:
         if table not in self._visible_versions:
             complete = self.snapshot or frozenset[str]()  # taken before the history is read
-            with self._pool.session() as spark:
+            with self._sessions.deferred_session() as spark:
                 self._visible_versions[table] = self._find_visible_version(table, complete, spark)
         return self._visible_versions[table]
 

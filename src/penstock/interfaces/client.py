@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.interfaces.capabilities import (
@@ -322,6 +323,17 @@ class WithTableVersions(ABC):
     def sql_name(self, table: str) -> str | None:
         """Return the quoted name of a table in Spark SQL for DML; None if there is none."""
         return None
+
+
+class WithSmallTables(ABC):
+    """Can return the rows of small tables without Spark.
+
+    Its method may be called on a client that is not opened.
+    """
+
+    @abstractmethod
+    def read_small_table(self, table: str, version: int | None = None) -> pa.Table | None:
+        """Return all rows, in the Arrow types in which Spark returns them; None if Spark has to read them."""
 
 
 class WithUndo(ABC):

@@ -68,6 +68,11 @@ class DestinationClientConfiguration(BaseConfiguration):
         """Return presets that a given session may lack until a table needs them."""
         return ()
 
+    @property
+    def loads_without_spark(self) -> bool:
+        """Return whether a load may need no Spark session, so that none is opened before its first use."""
+        return False
+
     def session_conf(self) -> dict[str, str]:
         """Return settings for penstock's sessions, such as a catalog; they may contain secrets."""
         return {}

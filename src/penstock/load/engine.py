@@ -16,7 +16,7 @@ from penstock.errors import (
 )
 from penstock.interfaces import WithUndo
 from penstock.load.plan import is_last_try, retry_delay, table_of
-from penstock.load.worker import describe_error, is_inconsistent, is_terminal, run_job
+from penstock.load.worker import describe_error, is_terminal, run_job, stops_load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -185,7 +185,7 @@ class LoadEngine:
 
     def _fail(self, job: str, outcome: JobOutcome) -> None:
         self._progress.record_reason(job, outcome.message)
-        if not self._load_settings.raise_on_failed_jobs and not is_inconsistent(outcome.error):
+        if not self._load_settings.raise_on_failed_jobs and not stops_load(outcome.error):
             detail = self._try_undo(job, lambda _: outcome.applied) if outcome.applied else ""
             if detail is None:
                 self._job_board.abandon(job)

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 
 class SessionProvider(Protocol):
-    """Lends Spark sessions, as `SessionPool` does."""
+    """Lends Spark sessions, as `SessionsOnDemand` does."""
 
     def session(self) -> AbstractContextManager[SparkSession]:
-        """A session for the length of a block."""
+        """Borrow a session for a block."""
+
+    def deferred_session(self) -> AbstractContextManager[SparkSession]:
+        """Offer a session for a block, which is borrowed when it is first used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,7 @@ class LoadTarget:
     config: DestinationClientConfiguration
     schema: Schema
     """The schema as the jobs of the load see it."""
-    pool: SessionProvider
+    sessions: SessionProvider
     ledger: Ledger
     packages: Packages
     assert_leased: Callable[[], None]
@@ -46,9 +49,10 @@ class LoadTarget:
 
     @contextmanager
     def client(self, schema: Schema | None = None) -> Iterator[JobClientBase]:
-        """Open a client with a session from the pool, for the length of a block."""
+        """Open a client with a session, for the length of a block."""
+        sessions, is_deferred = self.sessions, self.config.loads_without_spark
         with (
-            self.pool.session() as spark,
+            sessions.deferred_session() if is_deferred else sessions.session() as spark,
             self.destination.client(schema or self.schema, self.config, spark=spark) as client,
         ):
             yield client

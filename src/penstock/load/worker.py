@@ -16,6 +16,8 @@ from penstock.errors import (
     FollowupJobCreationFailedException,
     InternalError,
     PenstockError,
+    SessionLacksConf,
+    SparkNotAvailable,
     UsageError,
 )
 from penstock.interfaces import FollowupJob, WithStagingDataset
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from penstock.spark.file_format import FileFormat
 
 _TERMINAL = (UsageError, DataError, InternalError, AssertionError, AnalysisException)
-_INCONSISTENT = (InternalError, CommitRolledBack)
+# Package, tables and ledger do not match, or Spark cannot run any job.
+_STOPPING = (InternalError, CommitRolledBack, SparkNotAvailable, SessionLacksConf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,7 @@ def _write_files(task: JobTask, target: LoadTarget) -> None:
     """Write the files that the client of a job loads, unless it reads the rows itself."""
     if task.file_format == "reference":
         return
-    with target.pool.session() as spark:
+    with target.sessions.session() as spark:
         write_loader_files(
             target.packages.package(task.load_id),
             "/".join(task.path.rsplit("/", 2)[1:]),
@@ -105,9 +108,9 @@ def is_terminal(error: BaseException) -> bool:
     return isinstance(_translated_error(error), _TERMINAL)
 
 
-def is_inconsistent(error: BaseException | None) -> bool:
-    """Return whether package, tables and ledger do not match: the load must not count without this job."""
-    return isinstance(error, _INCONSISTENT)
+def stops_load(error: BaseException | None) -> bool:
+    """Return whether the load must not count without this job, whatever the settings for failed jobs are."""
+    return isinstance(error, _STOPPING)
 
 
 def describe_error(error: BaseException) -> str:

@@ -184,7 +184,7 @@ class Execution:
         self._record_start()
         try:
             # Before the lease: a session may be refused.
-            self._workspace.pool  # noqa: B018 - opened by the access
+            self._workspace.open_sessions()
             with self._workspace.lease(on_lost=self._workspace.interrupt) as lease, self._workspace.client:
                 self._recorder.has_begun_work = True
                 try:
@@ -377,7 +377,7 @@ class Execution:
             self._recorder.step("normalize"),
             in_stage("normalize", load_id=package.load_id),
             self._target.pipeline.collector(f"normalize of {schema.name}") as collector,
-            self._workspace.session() as spark,
+            self._workspace.sessions.deferred_session() as spark,
         ):
             normalized = normalize(
                 package,

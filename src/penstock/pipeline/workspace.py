@@ -6,7 +6,7 @@ import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -34,6 +34,7 @@ from penstock.spark.s3 import s3_needs, s3a_conf_for_all
 from penstock.spark.session import (
     check_session,
     existing_session,
+    expected_outlook,
     find_session,
     is_connect,
     is_extension_missing,
@@ -41,6 +42,7 @@ from penstock.spark.session import (
     target_master,
 )
 from penstock.spark.session_pool import SessionPool
+from penstock.spark.sessions_on_demand import SessionsOnDemand
 from penstock.spark.watch import SparkWatch
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.restore import PipelineSnapshot
     from penstock.pipeline.target import Target
     from penstock.schema import NamingConvention
+    from penstock.spark.deferred_session import SessionOutlook
     from penstock.spark.session import UserSession
 
 _LOG = logger("penstock.pipeline")
@@ -80,6 +83,9 @@ class Workspace:
         self.ledger = open_ledger(self.client, self.packages.store)
         self.run_settings = target.pipeline.runtime or self.resolve_settings(RunConfiguration, "run")
         self._session_needs: tuple[str, ...] = ()
+        self.sessions = SessionsOnDemand(
+            lambda: self._open_pool({}, watch=self.watch), outlook_of(target, spark=spark)
+        )
         self._lease_notes: list[str] = []
         collector = target.pipeline.collector
         self.watch = SparkWatch(
@@ -161,7 +167,7 @@ class Workspace:
             destination=self.target.destination,
             config=self.target.config,
             schema=schema_for_jobs(manifest, recreates=self.target.destination.capabilities().renews_tables),
-            pool=self.pool,
+            sessions=self.sessions,
             ledger=self.ledger,
             packages=self.packages,
             assert_leased=lease.check,
@@ -190,22 +196,23 @@ class Workspace:
 
     # --- sessions and clients
 
-    @cached_property
-    def pool(self) -> SessionPool:
-        """The sessions of the run; opened when Spark is first needed, which extraction may not."""
-        return self._open_pool({}, watch=self.watch)
+    def open_sessions(self) -> None:
+        """Open the sessions of the run now, unless it may do without: a session may be refused."""
+        if existing_session(self._spark) is not None or not self.target.config.loads_without_spark:
+            self.sessions.opened()
 
     @cached_property
     def resource_sessions(self) -> ResourceSessions:
         """The sessions for resources that create DataFrames."""
-        return ResourceSessions(self._open_pool, self.watch)
+        return ResourceSessions(lambda conf: self._open_pool(conf)[1], self.watch)
 
-    def _open_pool(self, conf: Mapping[str, str], *, watch: SparkWatch | None = None) -> SessionPool:
+    def _open_pool(
+        self, conf: Mapping[str, str], *, watch: SparkWatch | None = None
+    ) -> tuple[UserSession, SessionPool]:
         root = self.packages.store.root
-        _, pool = open_pool(
+        return open_pool(
             self.target, root, spark=self._spark, needs=self._session_needs, conf=conf, watch=watch
         )
-        return pool
 
     def set_session_needs(self, flows: Iterable[Flow]) -> None:
         """Set what a new session must have for these flows; an existing session is used as it is."""
@@ -214,7 +221,7 @@ class Workspace:
     @property
     def notes(self) -> list[str]:
         """Settings that sessions did not accept, and leftovers of late processes."""
-        return [*self._lease_notes, *(self.pool.notes if "pool" in self.__dict__ else ())]
+        return [*self._lease_notes, *self.sessions.notes]
 
     @property
     def is_remote(self) -> bool:
@@ -223,7 +230,7 @@ class Workspace:
 
     def session(self) -> AbstractContextManager[SparkSession]:
         """Borrow a session of the run for a block."""
-        return self.pool.session()
+        return self.sessions.session()
 
     @contextmanager
     def offer_sessions(self) -> Iterator[None]:
@@ -250,7 +257,7 @@ class Workspace:
     def interrupt(self) -> None:
         """Cancel the Spark jobs of the run after another failure; never raises."""
         try:
-            for sessions in (self.__dict__.get("pool"), self.__dict__.get("resource_sessions"), self.watch):
+            for sessions in (self.sessions, self.__dict__.get("resource_sessions"), self.watch):
                 if sessions is not None:
                     sessions.interrupt()
         except Exception as error:  # Spark may have ended, or be about to
@@ -261,8 +268,7 @@ class Workspace:
         self.watch.close()
         if "resource_sessions" in self.__dict__:
             self.resource_sessions.close()
-        if "pool" in self.__dict__:
-            self.pool.close()
+        self.sessions.close()
 
 
 class ResourceSessions:
@@ -327,6 +333,11 @@ def open_pool(
     required += tuple(need for need in optional if not is_extension_missing(user.spark, need))
     session_conf = {**s3a_conf_for_all(addresses, credentials), **target.config.session_conf(), **conf}
     return user, SessionPool(user, required, session_conf, watch)
+
+
+def outlook_of(target: Target, *, spark: SparkSession | None) -> Callable[[], SessionOutlook]:
+    """Return a function that returns what is known of the sessions of a pipeline before they are opened."""
+    return cache(lambda: expected_outlook(spark, target.settings, target.config.session_conf()))
 
 
 def open_ledger(client: JobClientBase, packages: FileStorage) -> Ledger:
@@ -416,5 +427,7 @@ def _dataset_source(
     client = target.client(schema_name)
     root = package_root(target, client, master=target_master(spark, target.settings))
     packages = FileStorage(root, credentials=target.config.storage_credentials)
-    user, pool = open_pool(target, root, spark=spark)
-    return DatasetSource(client=client, ledger=open_ledger(client, packages), user=user, pool=pool)
+    sessions = SessionsOnDemand(lambda: open_pool(target, root, spark=spark), outlook_of(target, spark=spark))
+    if existing_session(spark) is not None:
+        sessions.opened()  # here, and not at the first query: a session may be refused
+    return DatasetSource(client=client, ledger=open_ledger(client, packages), sessions=sessions)

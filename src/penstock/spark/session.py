@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException
@@ -16,6 +18,7 @@ from pyspark.sql import SparkSession
 from penstock.config import home_folder
 from penstock.errors import JarNotVerified, SessionLacksConf, SparkNotAvailable
 from penstock.spark.class_archive import class_archive_options
+from penstock.spark.deferred_session import DeferredSession, SessionOutlook
 from penstock.spark.jars import cache_jars, jar_conf
 from penstock.spark.paths import spark_path
 from penstock.spark.presets import (
@@ -36,6 +39,7 @@ LOCAL_MASTER = "local[*]"
 # Settings of Spark's resolver: where jars come from.
 _RESOLVER_CONF: Final = ("spark.jars.ivySettings", "spark.jars.repositories", "spark.jars.ivy")
 _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_DEFAULT_SETTING: Final = re.compile(r"\s*([^#\s=:]+)[\s=:]+(.*?)\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +134,46 @@ def is_remote(spark: SparkSession | None, settings: Settings) -> bool:
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Return whether a session is a Spark Connect client."""
+    """Return whether a session is a Spark Connect client; a deferred one is not opened."""
+    if isinstance(spark, DeferredSession):
+        return spark.outlook().is_connect
     return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def session_outlook(spark: SparkSession) -> SessionOutlook:
+    """Return the facts about a session; a deferred one is not opened."""
+    if isinstance(spark, DeferredSession):
+        return spark.outlook()
+    connect = is_connect(spark)
+    # Over Connect the settings are a request, and the commits of other clients are unknown anyway.
+    return SessionOutlook(is_connect=connect, conf={} if connect else spark.conf.getAll)
+
+
+def expected_outlook(
+    spark: SparkSession | None, settings: Settings, conf: Mapping[str, str]
+) -> SessionOutlook:
+    """Return the facts about the sessions of a run: of the existing session, else of the one to be built.
+
+    `conf` is set in all of them.
+    """
+    session = existing_session(spark)
+    if session is not None:
+        outlook = session_outlook(session)
+        return SessionOutlook(is_connect=outlook.is_connect, conf={**outlook.conf, **conf})
+    user_conf = {str(key): str(value) for key, value in settings.section("spark", "conf").items()}
+    is_client = bool(settings.spark("remote"))
+    return SessionOutlook(is_connect=is_client, conf={**_default_conf(), **user_conf, **conf})
+
+
+def _default_conf() -> dict[str, str]:
+    """Return the settings that every Spark of this machine starts with."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (home and f"{home}/conf")
+    file = Path(folder or os.devnull, "spark-defaults.conf")
+    if not file.is_file():
+        return {}
+    lines = map(_DEFAULT_SETTING.fullmatch, file.read_text(encoding="utf-8").splitlines())
+    return {line[1]: line[2] for line in lines if line is not None}
 
 
 def missing_conf(conf: Mapping[str, str], spark: SparkSession) -> Mapping[str, str]:

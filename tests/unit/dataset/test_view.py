@@ -56,12 +56,17 @@ class FakeTables(WithTableVersions):
 
 
 class Sessions:
-    """The user's session and a session pool."""
+    """Sessions that nothing uses, because tables and frames are made by the test."""
 
     spark = None
+    is_open = True
+
+    @property
+    def user(self) -> Sessions:
+        return self
 
     @contextmanager
-    def session(self) -> Iterator[None]:
+    def deferred_session(self) -> Iterator[None]:
         yield None
 
 
@@ -105,9 +110,8 @@ class Shop:
         )
 
     def dataset(self, *, consistent: bool = True, schema: Any = None) -> Dataset:
-        sessions: Any = Sessions()
         source = DatasetSource(
-            client=cast("Any", self.tables), ledger=self.ledger, user=sessions, pool=sessions
+            client=cast("Any", self.tables), ledger=self.ledger, sessions=cast("Any", Sessions())
         )
         return Dataset(source, name="demo", consistent=consistent, schema=schema)
 

@@ -120,6 +120,8 @@ class NoSessions:
     def session(self) -> AbstractContextManager[SparkSession]:
         return nullcontext(cast("SparkSession", None))
 
+    deferred_session = session
+
 
 class ScriptedReference:
     def __init__(self, world: World) -> None:

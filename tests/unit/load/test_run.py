@@ -169,7 +169,7 @@ class LoadScenario:
             destination=destination,
             config=DestinationClientConfiguration(destination_name="scripted"),
             schema=schema_for_jobs(self.manifest, recreates=destination.capabilities().renews_tables),
-            pool=NoSessions(),
+            sessions=NoSessions(),
             ledger=FileLedger(storage.subfolder("ledger")),
             packages=Packages(storage),
             assert_leased=lambda: None,

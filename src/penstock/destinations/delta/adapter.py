@@ -22,11 +22,13 @@ from penstock.destinations.lake.ddl import (
     changed_properties,
     set_properties_statement,
 )
+from penstock.interfaces import WithSmallTables
 from penstock.spark.conf import temporary_conf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from penstock.destinations.delta.settings import DeltaConfiguration
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from penstock.schema import Schema, Table
 
 
-class DeltaClient(LakeClient):
+class DeltaClient(LakeClient, WithSmallTables):
     """A Delta lake opened for one dataset."""
 
     def __init__(
@@ -76,6 +78,10 @@ class DeltaClient(LakeClient):
         """Return the tables below the folder of the dataset."""
         return self._path_tables.table_names()
 
+    def read_small_table(self, table: str, version: int | None = None) -> pa.Table | None:
+        """Return all rows of a small table without Spark; None if Spark has to read it."""
+        return self.tables.read_small(table, version, self.config.storage_credentials)
+
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""
         if not self.is_by_path:
@@ -88,6 +94,13 @@ class DeltaClient(LakeClient):
         with temporary_conf(self.session(), {USER_METADATA: SCHEMA_METADATA}), gate:
             return retry_on_conflict(table, change)
 
+    def may_alter_table(
+        self, table: Table, previous: Table | None, types: Mapping[str, tuple[str, str]]
+    ) -> bool:
+        """Return whether a table has properties, or its types or clustering changed."""
+        wanted = table_properties(table, self.tables.properties)
+        return bool(wanted or types) or _may_be_reclustered(table, previous)
+
     def alter_table(
         self, table: Table, previous: Table | None, types: Mapping[str, tuple[str, str]]
     ) -> frozenset[str]:
@@ -96,11 +109,11 @@ class DeltaClient(LakeClient):
         New columns are added by the commit that writes them. The table is only read if it has properties or
         its types or clustering changed, so that a load of many tables does not query each of them.
         """
-        spark, wanted = self.session(), table_properties(table, self.tables.properties)
-        clusters = cluster_columns(table)
-        may_be_reclustered = bool(clusters) if previous is None else cluster_columns(previous) != clusters
-        if not (wanted or types or may_be_reclustered) or not self.tables.exists(table.name, spark=spark):
+        spark = self.session()
+        may_alter = self.may_alter_table(table, previous, types)
+        if not may_alter or not self.tables.exists(table.name, spark=spark):
             return frozenset()
+        wanted, clusters = table_properties(table, self.tables.properties), cluster_columns(table)
         name = self.tables.sql_name(table.name)
         current = self.tables.properties_of(table.name, spark=spark)
         if changed := changed_properties(current, wanted):
@@ -108,7 +121,10 @@ class DeltaClient(LakeClient):
         wider = wider_types(table.name, types, {**current, **wanted})
         for column, sql_type in wider.items():
             spark.sql(change_type_statement(name, column, sql_type))
-        if may_be_reclustered and self.tables.clustering_of(table.name, spark=spark) != clusters:
+        if (
+            _may_be_reclustered(table, previous)
+            and self.tables.clustering_of(table.name, spark=spark) != clusters
+        ):
             spark.sql(cluster_statement(name, clusters))
         return frozenset(wider)
 
@@ -121,3 +137,8 @@ class DeltaClient(LakeClient):
             commit = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
             tables = self.existing_tables(commit.tables if commit else ())
             maintenance.run(tables, load_id, spark=self.session())
+
+
+def _may_be_reclustered(table: Table, previous: Table | None) -> bool:
+    clusters = cluster_columns(table)
+    return bool(clusters) if previous is None else cluster_columns(previous) != clusters

@@ -25,7 +25,8 @@ from penstock.destinations.delta.file_commit_plan import (
 )
 from penstock.destinations.delta.file_stats import stats_json
 from penstock.destinations.delta.history import app_id, applied_job, load_metadata
-from penstock.destinations.delta.log_mirror import LOG_FOLDER, LogMirror, commit_name, copy_log
+from penstock.destinations.delta.log_commits import LOG_FOLDER, commit_facts, commit_name, read_commit
+from penstock.destinations.delta.log_mirror import LogMirror, copy_log
 from penstock.errors import CommitLost, InternalError
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 # Spark writes a checkpoint after so many commits; deltalake would wait for ten times as many.
 _CHECKPOINT_INTERVAL: Final = 10
 _CHECKPOINT_PROPERTY: Final = "delta.checkpointInterval"
-# Enough for the metadata of a commit, the first line of its file.
-_HEAD_BYTES: Final = 1 << 16
 # Nothing but the commit: checkpoints follow once it is verified, and old commits are for VACUUM.
 _NO_HOOKS: Final = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _log = logger("penstock.delta")
@@ -130,8 +129,8 @@ class DeltaLog:
 
     def applied_job(self, version: int, mark: LoadMark, snapshot: Snapshot) -> AppliedJob:
         """Return the result of a commit, read from the log: another writer may have replaced it."""
-        commit = _commit_info(version, self._read_head(version))
-        if commit.get("userMetadata") != load_metadata(mark):
+        commit = read_commit(self.store, self.name, version)
+        if commit is None or commit["userMetadata"] != load_metadata(mark):
             raise CommitLost(table=self.name, sequence=mark.sequence)
         # Only the first version decides whether there is one to return to.
         earlier = [self._first_commit(snapshot.mirror)] if version == 1 else []
@@ -165,23 +164,9 @@ class DeltaLog:
         return f"{self.name}/{LOG_FOLDER}/{commit_name(version)}"
 
     def _first_commit(self, mirror: LogMirror | None) -> dict[str, Any]:
-        is_copied = mirror is not None and mirror.has_commit(0)
-        return _commit_info(0, mirror.read_commit(0) if mirror and is_copied else self._read_head(0))
-
-    def _read_head(self, version: int) -> bytes:
-        """Return the beginning of a commit, at least its first line; empty if there is none."""
-        head = self.store.read_start(self._commit_path(version), _HEAD_BYTES) or b""
-        if b"\n" in head or len(head) < _HEAD_BYTES:
-            return head
-        with self.store.open(self._commit_path(version)) as stream:
-            return stream.readline()
-
-
-def _commit_info(version: int, head: bytes) -> dict[str, Any]:
-    """Return the metadata of a commit; without content if there is none."""
-    # The first line has the metadata; the other lines have one file each.
-    info = json.loads(head.partition(b"\n")[0]).get("commitInfo") or {} if head else {}
-    return {"operation": None, "operationMetrics": None, "userMetadata": None, **info, "version": version}
+        if mirror is not None and mirror.has_commit(0):
+            return commit_facts(0, mirror.read_commit(0))
+        return read_commit(self.store, self.name, 0) or commit_facts(0, b"")
 
 
 def _snapshot(table: DeltaTable, app: str, mirror: LogMirror | None) -> Snapshot:

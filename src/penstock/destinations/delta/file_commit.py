@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from penstock.package.storage import FileStorage
 
 _FOOTER_READERS: Final = 8
+_NO_COLUMNS: Final = '{"type": "struct", "fields": []}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +117,16 @@ def _commit(
 
 
 def commit_job_files(
-    store: FileStorage, table: str, files: JobFiles, mark: LoadMark, *, replaces_rows: bool
+    store: FileStorage, table: str, files: JobFiles | None, mark: LoadMark, *, replaces_rows: bool
 ) -> AppliedJob | Obstacle:
-    """Append the rows of a job to a table, or replace all rows by them, in one commit without Spark."""
+    """Append the rows of a job to a table, or replace all rows by them, in one commit without Spark.
+
+    Without files all rows are deleted.
+    """
 
     def copy_files() -> Sequence[DataFile]:
+        if files is None:
+            return ()
         copies = [
             describe_file(file.path, file.size, file.footer, file.schema)
             for file in files.copy_to(store, table)
@@ -131,7 +137,7 @@ def commit_job_files(
         store,
         table,
         copy_files,
-        schema_json=files.schema_json,
+        schema_json=_NO_COLUMNS if files is None else files.schema_json,
         mark=mark,
         mode="overwrite" if replaces_rows else "append",
     )

@@ -138,6 +138,8 @@ def _is_session_obstacle(name: str, value: str) -> bool:
 
 
 def _obstacles(table: TableFacts | None, schema: Mapping[str, Any], mode: WriteMode) -> Iterator[str]:
+    if not schema["fields"] and (table is None or mode == "append"):
+        yield "the rows have no column"
     yield from _schema_obstacles(schema)
     if table is None:
         yield from _new_table_obstacles(schema)
@@ -166,8 +168,6 @@ def _protocol_obstacles(table: TableFacts) -> Iterator[str]:
 
 
 def _schema_obstacles(schema: Mapping[str, Any]) -> Iterator[str]:
-    if not schema["fields"]:
-        yield "the rows have no column"
     for path, kind in _types(schema):
         if kind not in PRIMITIVE_TYPES and not _DECIMAL.fullmatch(kind):
             yield f"column {path} has type {kind}"

@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from penstock.destinations.delta.log_commits import COMMIT_NAME, LOG_FOLDER, commit_name
+
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
     from penstock.package.storage import FileStorage
 
-LOG_FOLDER: Final = "_delta_log"
-_COMMIT: Final = re.compile(r"(\d{20})\.json")
 _CHECKPOINT: Final = re.compile(r"(\d{20})\.checkpoint\.parquet")
 _OTHER_CHECKPOINT: Final = re.compile(r"(\d{20})\.checkpoint\..+")
 _LAST_CHECKPOINT: Final = "_last_checkpoint"
@@ -95,7 +95,7 @@ def files_to_copy(names: Collection[str]) -> list[str] | None:
     >>> files_to_copy(["00000000000000000000.checkpoint.1.parquet"]) is None
     True
     """
-    commits = {int(match[1]): match[0] for match in map(_COMMIT.fullmatch, names) if match}
+    commits = {int(match[1]): match[0] for match in map(COMMIT_NAME.fullmatch, names) if match}
     checkpoints = {int(match[1]): match[0] for match in map(_CHECKPOINT.fullmatch, names) if match}
     others = [int(match[1]) for match in map(_OTHER_CHECKPOINT.fullmatch, names) if match]
     newest = max(checkpoints, default=-1)
@@ -104,11 +104,6 @@ def files_to_copy(names: Collection[str]) -> list[str] | None:
     needed = [checkpoints[newest]] if checkpoints else []
     needed += [commits[version] for version in sorted(commits) if version >= newest]
     return needed if len(needed) <= _MAX_FILES else None
-
-
-def commit_name(version: int) -> str:
-    """Return the name of a commit's file."""
-    return f"{version:020}.json"
 
 
 def _newest_names(store: FileStorage, table: str) -> list[str]:

@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 
 def open_delta_table(
-    table: str, store: FileStorage, credentials: AwsCredentials | None, *, needed_for: str
+    table: str,
+    store: FileStorage,
+    credentials: AwsCredentials | None,
+    *,
+    needed_for: str,
+    version: int | None = None,
 ) -> NativeDeltaTable:
-    """Open a table of a dataset at its newest version; raise if the library does not open its path."""
+    """Open a table at a version, by default the newest; raise if the library does not open its path."""
     address = library_address(store.path(table))
     if address is None:
         raise UsageError(
@@ -34,7 +39,7 @@ def open_delta_table(
     except ModuleNotFoundError as error:
         raise MissingExtra(extra="delta", needed_for=needed_for) from error
     opened: NativeDeltaTable = library.DeltaTable(
-        address, storage_options=read_options(store.root, credentials)
+        address, version=version, storage_options=read_options(store.root, credentials)
     )
     return opened
 

@@ -35,6 +35,8 @@ from penstock.destinations.delta.history import (
     parse_commit,
     undo_metadata,
 )
+from penstock.destinations.delta.log_commits import read_commits
+from penstock.destinations.delta.small_reads import read_small_table
 from penstock.destinations.lake.addressing import DatasetTables
 from penstock.destinations.lake.ddl import changed_properties, set_properties_statement
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
@@ -42,14 +44,16 @@ from penstock.interfaces import AppliedJob, TableCommit
 from penstock.package.sql import quote_name
 from penstock.schema.defaults import LOAD_ID_COLUMN
 from penstock.spark.conf import temporary_conf
-from penstock.spark.session import is_connect
+from penstock.spark.session import session_outlook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
+    from penstock.config import AwsCredentials
     from penstock.destinations.delta.file_commit_plan import WriteMode
     from penstock.destinations.delta.file_stats import DataFile
     from penstock.destinations.delta.history import Commit
@@ -91,6 +95,14 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     """The target size of a file in bytes; None leaves it to the number of tasks."""
     commit_by_reference: bool = False
     """Whether files are committed without Spark, to tables by path that are known to take them."""
+
+    def read_small(
+        self, table: str, version: int | None, credentials: AwsCredentials | None
+    ) -> pa.Table | None:
+        """Return all rows of a small table without Spark; None if Spark has to read it."""
+        if not isinstance(self.addressing, PathTables):
+            return None
+        return read_small_table(self.addressing.store, table, version, credentials)
 
     @property
     def can_merge_from_itself(self) -> bool:
@@ -138,9 +150,18 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             spark.sql(create_statement(self.sql_name(table.name), table, properties))
 
     def commit_job_files(
-        self, table: Table, files: JobFiles, mark: LoadMark, *, replaces_rows: bool, spark: SparkSession
+        self,
+        table: Table,
+        files: JobFiles | None,
+        mark: LoadMark,
+        *,
+        replaces_rows: bool,
+        spark: SparkSession,
     ) -> AppliedJob | None:
-        """Append the rows in files of a job, or replace all rows by them; return None if Spark has to."""
+        """Append the rows in files of a job, or replace all rows by them; return None if Spark has to.
+
+        Without files all rows are deleted.
+        """
         tables = self._reference_tables(spark)
         if isinstance(tables, Obstacle):
             result: AppliedJob | Obstacle = tables
@@ -372,10 +393,11 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             return Obstacle("it is disabled, or tables are addressed by a catalog")
         if self.file_size is not None:
             return Obstacle("files have a target size")
-        if is_connect(spark):
+        outlook = session_outlook(spark)
+        if outlook.is_connect:
             # Other clients of the server write to the same table, and its commits are ordered there.
             return Obstacle("the session is a client of Spark Connect")
-        if name := session_obstacle(spark.conf.getAll):
+        if name := session_obstacle(outlook.conf):
             return Obstacle(f"the session has the setting {name}")
         return self.addressing
 
@@ -437,6 +459,10 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
 
     def _history(self, table: str, spark: SparkSession) -> TableHistory:
         def commits(limit: int | None) -> list[Commit]:
+            if isinstance(self.addressing, PathTables):
+                commits = read_commits(self.addressing.store, table, limit)
+                if commits is not None:
+                    return [*commits]
             clause = "" if limit is None else f" LIMIT {limit}"
             # The statement runs at once: a projection would run another job.
             return [*spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{clause}").collect()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self
 
 from pydantic import Field
@@ -70,6 +71,11 @@ class DeltaConfiguration(LakeConfiguration):
     def alterable_types(self) -> frozenset[tuple[DataType, DataType]]:
         """The types that columns can be widened from and to, if all tables have the property for it."""
         return ALTERABLE_TYPES if is_true(self.properties.get(TYPE_WIDENING)) else frozenset()
+
+    @property
+    def loads_without_spark(self) -> bool:
+        """Return whether files of small tables are committed by reference: without Spark."""
+        return self.commit_by_reference and not self.catalog and find_spec("deltalake") is not None
 
     def fingerprint(self) -> str:
         """Return a hash of the location; empty if none is set."""

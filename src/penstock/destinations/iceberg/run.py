@@ -101,7 +101,13 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         spark.sql(create_statement(self.sql_name(table.name), table, properties))
 
     def commit_job_files(
-        self, table: Table, files: JobFiles, mark: LoadMark, *, replaces_rows: bool, spark: SparkSession
+        self,
+        table: Table,
+        files: JobFiles | None,
+        mark: LoadMark,
+        *,
+        replaces_rows: bool,
+        spark: SparkSession,
     ) -> AppliedJob | None:
         """Return None: only Spark writes to Iceberg tables."""
         del table, files, mark, replaces_rows, spark

@@ -126,6 +126,13 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
         the wanted one.
         """
 
+    def may_alter_table(
+        self, table: Table, previous: Table | None, types: Mapping[str, tuple[str, str]]
+    ) -> bool:
+        """Return whether `alter_table` may change a table with these arguments, without reading the table."""
+        del table, previous, types
+        return True
+
     @abstractmethod
     def run_ddl(self, table: str, change: Callable[[], Result]) -> Result:
         """Run statements that change no row, and retry them on a conflict with another writer."""
@@ -283,6 +290,8 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
 
     def _alter(self, table: Table, previous: Table | None) -> frozenset[str]:
         types = changed_types(previous, table) if previous else {}
+        if not self.may_alter_table(table, previous, types):
+            return frozenset()
         return self.run_ddl(table.name, lambda: self.alter_table(table, previous, types))
 
     def _struct(self, table: str) -> dict[str, Any]:

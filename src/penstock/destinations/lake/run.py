@@ -57,9 +57,18 @@ class LakeTables(ReadableTables, Protocol):
         """Whether the source of a merge may read its target."""
 
     def commit_job_files(
-        self, table: Table, files: JobFiles, mark: LoadMark, *, replaces_rows: bool, spark: SparkSession
+        self,
+        table: Table,
+        files: JobFiles | None,
+        mark: LoadMark,
+        *,
+        replaces_rows: bool,
+        spark: SparkSession,
     ) -> AppliedJob | None:
-        """Append the rows in files of a job, or replace all rows by them; return None if Spark has to."""
+        """Append the rows in files of a job, or replace all rows by them; return None if Spark has to.
+
+        Without files all rows are deleted.
+        """
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append rows; create the table if it does not exist."""
@@ -120,13 +129,11 @@ class ChainLoad:
             case "nothing":
                 return None
             case "append":
-                return self.target.append(table, self._rows(step), mark, spark=spark)
+                applied = self._commit_files(step)
+                return applied or self.target.append(table, self._rows(step), mark, spark=spark)
             case "overwrite":
-                files = self.staged.flat_files(step.table) if step.rows else None
-                applied = files and self.target.commit_job_files(
-                    table, files, mark, replaces_rows=True, spark=spark
-                )
-                if applied:
+                applied = self._commit_files(step)
+                if applied is not None:
                     return applied
                 rows = self._rows(step) if step.rows else self._empty_frame(step.table)
                 return self.target.overwrite(table, rows, mark, spark=spark)
@@ -136,6 +143,21 @@ class ChainLoad:
                 return self._merge(step, table)
             case _:
                 assert_never(step.commit)
+
+    def _commit_files(self, step: ChainStep) -> AppliedJob | None:
+        """Commit the files of a table as they are; return None if Spark has to write or filter its rows."""
+        if self.plan.hints is not None or step.rows not in {None, "all"}:
+            return None
+        files = self.staged.flat_files(step.table) if step.rows else None
+        if step.rows and files is None:
+            return None
+        return self.target.commit_job_files(
+            self.schema[step.table],
+            files,
+            self.staged.mark,
+            replaces_rows=step.commit == "overwrite",
+            spark=self.spark,
+        )
 
     def _merge(self, step: ChainStep, table: Table) -> AppliedJob:
         hints = self._hints

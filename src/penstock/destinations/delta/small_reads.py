@@ -1,0 +1,113 @@
+"""Small Delta tables by path, read by the library `deltalake` while no Spark runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.config import logger
+from penstock.destinations.delta.native_tables import open_delta_table
+from penstock.errors import MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from penstock.config import AwsCredentials
+    from penstock.destinations.delta.native_tables import NativeDeltaTable
+    from penstock.package.storage import FileStorage
+
+_MAX_BYTES: Final = 64 * 1024 * 1024
+"""The size of the files of a table beyond which Spark reads it."""
+_MAX_FILES: Final = 1000
+_FEATURE_READER: Final = 3
+# Others change which rows of a file count, or under which names its columns are.
+_PLAIN_FEATURES: Final = frozenset(("timestampNtz",))
+_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
+_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_log = logger("penstock.delta")
+
+
+def read_small_table(
+    store: FileStorage, table: str, version: int | None, credentials: AwsCredentials | None
+) -> pa.Table | None:
+    """Return all rows in the Arrow types in which Spark returns them; None if Spark has to read the table."""
+    try:
+        opened = open_delta_table(table, store, credentials, needed_for="small tables", version=version)
+        schema = arrow_schema(json.loads(opened.schema().to_json()))
+        files = pa.table(opened.get_add_actions(flatten=True)).select(["path", "size_bytes"]).to_pydict()
+        if schema is None or not _is_plain(opened) or not _are_small(files["size_bytes"]):
+            return None
+        parts = [_read_file(store, f"{table}/{unquote(path)}", schema) for path in files["path"]]
+        return pa.concat_tables([schema.empty_table(), *parts])
+    except (MissingExtra, UsageError) as error:
+        _log.debug("Spark reads %s: %s", table, error.message)
+    except Exception as error:
+        # Such as a feature or a storage that the library does not know. Spark reads it, or tells why not.
+        _log.debug("Spark reads %s: %s", table, type(error).__name__)
+    return None
+
+
+def _is_plain(table: NativeDeltaTable) -> bool:
+    """Return whether the rows of a table are just those of its files, with their columns and names."""
+    protocol = table.protocol()
+    features = frozenset(protocol.reader_features or ())
+    is_known = protocol.min_reader_version == 1 or (
+        protocol.min_reader_version == _FEATURE_READER and features <= _PLAIN_FEATURES
+    )
+    return is_known and not table.metadata().partition_columns
+
+
+def _are_small(sizes: Sequence[int]) -> bool:
+    return len(sizes) <= _MAX_FILES and sum(sizes) <= _MAX_BYTES
+
+
+def _read_file(store: FileStorage, path: str, schema: pa.Schema) -> pa.Table:
+    """Return the rows of a file; columns that it lacks are null."""
+    # Not by a dataset of the library: its threads call Python, and may abort a process that ends meanwhile.
+    with store.open(path) as stream:
+        rows = pq.ParquetFile(stream).read(use_threads=False)
+    columns = [
+        rows.column(field.name).cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def arrow_schema(struct: Mapping[str, Any]) -> pa.Schema | None:
+    """Return the Arrow types of the columns of a Delta table; None if one has a type of several values.
+
+    >>> columns = [{"name": "id", "type": "long"}, {"name": "price", "type": "decimal(9,2)"}]
+    >>> arrow_schema({"fields": columns}).types
+    [DataType(int64), Decimal128Type(decimal128(9, 2))]
+    """
+    fields = [(column["name"], _arrow_type(column["type"])) for column in struct["fields"]]
+    if any(kind is None for _, kind in fields):
+        return None
+    return pa.schema(fields)
+
+
+def _arrow_type(kind: Any) -> pa.DataType | None:
+    if not isinstance(kind, str):
+        return None
+    decimal = _DECIMAL.fullmatch(kind)
+    return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _TYPES.get(kind)
