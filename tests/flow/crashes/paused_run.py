@@ -43,8 +43,9 @@ def run_with_pause(
     steps = Steps(root, pause)
     with monkeypatch.context() as patch:
         patch.setenv("LOAD__WORKERS", "1")
-        # The run soon finds its lease lost; the test is about its actions until then.
-        patch.setenv("RUN__LEASE_BEAT", "1")
+        # No heartbeat during a test: the run notices the other one only when its own writes fail.
+        patch.setenv("RUN__LEASE_BEAT", "3600")
+        patch.setenv("RUN__LEASE_ALIVE", "36000")
         late = pipeline_at(root, spark, destination=destination(steps, lake_of(root)))
         stumbled: Exception | None = None
         try:

@@ -32,7 +32,8 @@ def test_rows_of_a_suspended_process_are_ignored_when_another_one_has_extracted_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUN__LEASE_BEAT", "0.2")
-    monkeypatch.setenv("RUN__LEASE_ALIVE", "1")
+    # Long enough that the lease of a process on a busy machine expires only while it is suspended.
+    monkeypatch.setenv("RUN__LEASE_ALIVE", "5")
     command = [sys.executable, "-m", "tests.unit.pipeline.suspended_process", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         try:
