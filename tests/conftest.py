@@ -51,6 +51,9 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{_QUICK} -XX:ReservedCodeCacheSize=
 os.environ.setdefault("SPARK__CLASS_ARCHIVE", "false")
 
 MODE = os.environ.get("PENSTOCK_TEST_MODE", "local")
+if MODE != "local":
+    # A cluster is tested with what Spark does: it writes small tables too.
+    os.environ.setdefault("NORMALIZE__DRIVER_ROWS", "0")
 SEED = int(os.environ.setdefault("PENSTOCK_TEST_SEED", str(random.SystemRandom().randrange(1, 1_000_000))))
 """The seed of tests that try a few cases of many: new in each run unless it is set, and printed."""
 OPTIONAL_JARS = [

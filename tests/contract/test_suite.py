@@ -32,6 +32,7 @@ BY_NAME = (
     "what-begins-anew-is-there-alone",
 )
 BY_NAME_IN_CI = ("append-adds-columns",)
+BY_SPARK_IN_CI = ("append-adds-columns", "values-come-back", "nothing-is-loaded-twice")
 IN_FOLDERS = ("append-adds-nested-rows", "replace-exchanges-all-rows", "merge-without-a-strategy")
 
 EVERY_MODE = (
@@ -106,6 +107,14 @@ def by_name() -> list[Any]:
     ]
 
 
+def by_spark() -> list[Any]:
+    """Return the cases of Delta tables to which Spark makes all writes and commits."""
+    return [
+        pytest.param(case, id=case.name, marks=[] if case.name in BY_SPARK_IN_CI else [pytest.mark.at_length])
+        for case in destination_suite()
+    ]
+
+
 def in_folders() -> list[Any]:
     """Return the cases of Delta tables of the destination `filesystem`; CI runs the merge."""
     return [
@@ -126,6 +135,16 @@ def marks(lake: str, name: str) -> list[pytest.MarkDecorator]:
 @pytest.mark.parametrize("case", params("delta"))
 def test_delta(case: Case, spark: SparkSession, location: str, tmp_path: Path) -> None:
     lake = penstock.destinations.delta(bucket_url=location)
+
+    case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
+
+
+@pytest.mark.parametrize("case", by_spark())
+def test_delta_written_by_spark(
+    case: Case, spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "0")
+    lake = penstock.destinations.delta(bucket_url=location, commit_by_reference=False)
 
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
 

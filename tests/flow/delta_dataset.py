@@ -100,7 +100,7 @@ class DeltaDataset:
     def with_write_callback(self, change: Callable[[str], None]) -> DeltaTables:
         """Return the tables as Spark commits them, with a call after each write."""
         addressing = PathTablesWithCallback(self.tables.addressing.store, change)  # type: ignore[union-attr]  # tables by path
-        return replace(self.tables, addressing=addressing, commit_by_reference=False)
+        return replace(self.tables, addressing=addressing, commits_by_reference=False)
 
     def overwrite_last_commit(self, _: str) -> None:
         """Overwrite the newest commit with one of another writer, as some stores allow."""

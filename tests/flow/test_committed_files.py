@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -103,11 +104,27 @@ def test_a_commit_by_reference_is_undone_and_the_next_load_is_appended(
     assert engines(lake) == [*["delta-rs"] * sequence, "Apache-Spark", "delta-rs"]
 
 
+def test_a_commit_by_reference_adds_columns(lake: DeltaDataset) -> None:
+    lake.append(1, load=mark(1))
+    wider = lake.spark.sql("SELECT 2L AS id, 'x' AS _dlt_load_id, 2.5BD AS more")
+    applied = lake.tables.append(ITEMS, wider, mark(2), spark=lake.spark)
+    lake.append(3, load=mark(3))
+
+    assert engines(lake) == ["delta-rs"] * 3
+    assert (applied.rows, applied.version_before, applied.version_after) == (1, 0, 1)
+    rows = lake.tables.read("items", spark=lake.spark).select("id", "more")
+    assert sorted(map(tuple, rows.collect())) == [(1, None), (2, Decimal("2.5")), (3, None)]
+    assert len(rows.where("more > 2").inputFiles()) == 1
+    lake.spark.sql(f"UPDATE {lake.name} SET more = 3 WHERE id = 1")
+    assert rows.where("more = 3").count() == 1
+
+
 def test_spark_writes_what_needs_its_checks(lake: DeltaDataset) -> None:
     lake.append(1, load=mark(1))
-    wider = lake.spark.sql("SELECT 2L AS id, 'x' AS _dlt_load_id, 'new' AS more")
-    lake.tables.append(ITEMS, wider, mark(2), spark=lake.spark)
-    lake.append(3, load=mark(3))
+    other = lake.spark.sql("SELECT 2L AS id, 'x' AS _dlt_load_id, named_struct('a', 1) AS more")
+    lake.tables.append(ITEMS, other, mark(2), spark=lake.spark)
+    more = lake.spark.sql("SELECT 3L AS id, 'x' AS _dlt_load_id, named_struct('a', 1, 'b', 2) AS more")
+    lake.tables.append(ITEMS, more, mark(3), spark=lake.spark)
     lake.spark.sql(f"ALTER TABLE {lake.name} ADD CONSTRAINT positive CHECK (id > 0)")
 
     with pytest.raises(DestinationTerminalException, match="positive"):
@@ -115,7 +132,7 @@ def test_spark_writes_what_needs_its_checks(lake: DeltaDataset) -> None:
 
     lake.append(4, load=mark(4))
     assert lake.ids() == [1, 2, 3, 4]
-    assert engines(lake) == ["delta-rs", "Apache-Spark", "delta-rs", "Apache-Spark", "Apache-Spark"]
+    assert engines(lake) == ["delta-rs", "delta-rs", "Apache-Spark", "Apache-Spark", "Apache-Spark"]
 
 
 def test_a_replace_by_reference_keeps_columns_that_its_rows_lack(lake: DeltaDataset) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.flow.crashes.any_shop import KINDS, Shop, tried_kinds
+from tests.flow.crashes.lakes import DRIVER_ROWS, driver_rows_of
 from tests.flow.crashes.recorded_load import chosen
 from tests.flow.crashes.stalled_run import problems, recorded_steps, recorded_writes, stall_each, writes_of
 from tests.flow.crashes.steps import Step, Steps
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def _pending_continue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run after a crash loads all rows: those that are pending and its own."""
+def _settings(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """A run after a crash loads all rows: those that are pending and its own. The lake decides who writes."""
     monkeypatch.setenv("RUN__PENDING", "continue")
+    monkeypatch.setenv(DRIVER_ROWS, driver_rows_of(kind))
 
 
 def settings_at(kind: str, location: str) -> dict[str, Any]:

@@ -361,6 +361,14 @@ class WithUndo(ABC):
         """
         return
 
+    def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
+        """Return whether a commit that a job has just made was overwritten by one of another writer.
+
+        It is called once all jobs of a load have ended. The job is repeated.
+        """
+        del applied, mark
+        return False
+
     def fence(self, table: str, mark: LoadMark) -> None:
         """Reject commits of an aborted load from now on, if the table can. Idempotent.
 

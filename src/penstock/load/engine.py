@@ -16,7 +16,7 @@ from penstock.errors import (
 )
 from penstock.interfaces import WithUndo
 from penstock.load.plan import is_last_try, retry_delay, table_of
-from penstock.load.worker import describe_error, is_terminal, run_job, stops_load
+from penstock.load.worker import JobOutcome, describe_error, is_terminal, run_job, stops_load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from penstock.load.plan import Chain
     from penstock.load.settings import LoaderConfiguration
     from penstock.load.target import LoadTarget
-    from penstock.load.worker import JobOutcome
 
 
 _LOG = logger("penstock.load")
@@ -116,8 +115,27 @@ class LoadEngine:
                     self._apply_outcome(self._running.pop(future), future.result())
             elif self._halt_error is None and self._paused:
                 time.sleep(self._wait_seconds() or 0.0)
-            else:
+            elif self._halt_error is not None or not self._repeat_overwritten_jobs(threads):
                 return
+
+    def _repeat_overwritten_jobs(self, threads: ThreadPoolExecutor) -> bool:
+        """Start completed jobs again whose commits another writer has overwritten; return whether any."""
+        with self._target.client() as client:
+            if not isinstance(client, WithUndo):
+                return False
+            commits = [
+                (job, applied) for job, results in self._job_board.own_results() for applied in results
+            ]
+            checks = threads.map(lambda commit: client.is_overwritten(commit[1], self._mark), commits)
+            overwritten = {
+                job: applied for (job, applied), is_gone in zip(commits, checks, strict=True) if is_gone
+            }
+        for job, applied in overwritten.items():
+            message = f"another writer has overwritten version {applied.version_after} of {applied.table}"
+            _LOG.warning("job %s of load %s is repeated: %s", job, self._job_board.load_id, message)
+            self._job_board.reopen(job)
+            self._retry(job, JobOutcome(state="retry", message=message))
+        return bool(overwritten)
 
     def _start_jobs(self, threads: ThreadPoolExecutor, workers: int) -> None:
         now = time.monotonic()

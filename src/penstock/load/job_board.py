@@ -144,6 +144,13 @@ class JobBoard:
         self._file_names[job], self.states[job] = name, "new"
         return ParsedLoadJobFileName.parse(name).retry_count
 
+    def reopen(self, job: str) -> None:
+        """Move a completed job back to `started_jobs`, because its changes are gone."""
+        name = self._file_names[job]
+        self._package.store.move(f"completed_jobs/{name}", f"started_jobs/{name}")
+        self.states[job] = "running"
+        del self._applied[job]
+
     def fail(self, job: str, message: str) -> None:
         """Move a job to `failed_jobs`, started or not."""
         if self.states[job] == "new" and job not in self._restored:
@@ -174,6 +181,10 @@ class JobBoard:
         """Return the results of all completed jobs."""
         jobs = [job for chain in self.chains if not has_failed_job(chain, self.states) for job in chain.jobs]
         return [table for job in jobs for table in self.applied_jobs(job)]
+
+    def own_results(self) -> list[tuple[str, Sequence[AppliedJob]]]:
+        """Return the results of the jobs that this process completed, with the ids of the jobs."""
+        return [(job, applied) for job, applied in self._applied.items() if job not in self._completed_before]
 
     def earlier_results(self) -> list[AppliedJob]:
         """Return the results of jobs that an earlier process completed, without those of chains left out."""

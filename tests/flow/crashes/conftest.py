@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.flow.crashes.lakes import LAKES
+from tests.flow.crashes.lakes import DRIVER_ROWS, LAKES, driver_rows_of
 from tests.flow.crashes.recorded_load import RecordedLoad, record
 
 if TYPE_CHECKING:
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def _pending_continue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run after a crash loads all rows: those that are pending and its own."""
+def _settings(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """A run after a crash loads all rows: those that are pending and its own. The lake decides who writes."""
     monkeypatch.setenv("RUN__PENDING", "continue")
+    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    lakes = (parameters.get(name) for name in ("recorded", "baseline", "kind"))
+    monkeypatch.setenv(DRIVER_ROWS, driver_rows_of(next(filter(None, lakes), None)))
 
 
 @pytest.fixture(scope="session")
@@ -27,4 +30,5 @@ def recorded(
     """One load in Delta, or in the format of the test's parameter, with an image at each of its steps."""
     lake = LAKES[getattr(request, "param", "delta")]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(DRIVER_ROWS, driver_rows_of(lake.name))
         yield record(tmp_path_factory.mktemp("crashes"), spark, lake, patch)

@@ -1,9 +1,9 @@
-"""The table formats of the crash tests: observed steps, and tables as an independent reader sees them."""
+"""The tables of the crash tests, by format and writer: observed steps, and their content for a reader."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from penstock.destinations.iceberg.reference import IcebergReference
 from penstock.interfaces import Destination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from penstock.destinations.lake.reference import LakeReference
 
 _OTHER_CATALOG: Final = "other_reader"
+DRIVER_ROWS: Final = "NORMALIZE__DRIVER_ROWS"
 
 
 class ChangedReference:
@@ -45,9 +46,10 @@ class ChangedReference:
 
 @dataclass(frozen=True)
 class Lake:
-    """One table format."""
+    """One table format, with the settings that choose its writer."""
 
     name: str
+    format: str
     reference: LakeReference[Any, Any]
     sign: str
     """The folder that every table has."""
@@ -55,12 +57,15 @@ class Lake:
     """Whether a copied table can be read. Iceberg tables name their files by the whole path."""
     kills: tuple[str, ...] = ()
     """Steps of this format at which a driver is killed, besides those of all formats."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    driver_rows: int = 0
+    """The rows of small tables that the driver writes; without them Spark writes every file."""
 
     def destination(
         self, location: str, change: Callable[[Any], Any] = lambda tables: tables, **settings: Any
     ) -> Destination:
-        given = {"bucket_url": location, **settings}
-        return Destination(self.name, ChangedReference(self.reference, change), given)
+        given = {"bucket_url": location, **self.settings, **settings}
+        return Destination(self.format, ChangedReference(self.reference, change), given)
 
     def destination_with_steps(self, steps: Steps, location: str, **settings: Any) -> Destination:
         """Return the destination of a run whose commits are steps."""
@@ -69,7 +74,7 @@ class Lake:
     def frames(self, dataset: Path, spark: SparkSession) -> dict[str, DataFrame]:
         """Return the tables of a dataset, read by a session without penstock."""
         tables = sorted(entry.name for entry in dataset.iterdir() if (entry / self.sign).is_dir())
-        if self.name == "delta":
+        if self.format == "delta":
             own = new_session(spark, QUICK_CONF | CATALOG_CONF)
             return {name: own.read.format("delta").load(str(dataset / name)) for name in tables}
         own = new_session(spark, QUICK_CONF | catalog_at(dataset.parent))
@@ -77,7 +82,7 @@ class Lake:
 
     def marks(self, dataset: Path, table: str, spark: SparkSession) -> Iterable[tuple[int, str, int]]:
         """Return sequence number, manifest and version of each load commit of a table."""
-        if self.name == "delta":
+        if self.format == "delta":
             return _marks_in_log(dataset / table)
         own = new_session(spark, QUICK_CONF | catalog_at(dataset.parent))
         name = f"{_OTHER_CATALOG}.`{dataset.name}`.`{table}`"
@@ -91,6 +96,11 @@ class Lake:
             for commit, version in commits
             if MANIFEST in commit
         ]
+
+
+def driver_rows_of(name: str | None) -> str:
+    """Return the number of rows that the driver writes, for the lake of a test; 0 for other tests."""
+    return str(LAKES[name].driver_rows if name in LAKES else 0)
 
 
 def with_observed_commits(tables: Any, steps: Steps) -> ObservedTables:
@@ -119,8 +129,20 @@ def _marks_in_log(table: Path) -> Iterator[tuple[int, str, int]]:
                 yield options["sequence"], options["manifest"], int(log.stem)
 
 
-DELTA: Final = Lake("delta", DeltaReference(), sign="_delta_log", can_move=True)
+DELTA: Final = Lake(
+    "delta",
+    "delta",
+    DeltaReference(),
+    sign="_delta_log",
+    can_move=True,
+    settings={"commit_by_reference": False},
+)
+DELTA_FILES: Final = replace(
+    DELTA, name="delta_files", settings={"commit_by_reference": True}, driver_rows=20_000
+)
+"""Delta tables whose files are committed by reference; the driver writes those of small appended tables."""
 ICEBERG: Final = Lake(
+    "iceberg",
     "iceberg",
     IcebergReference(),
     sign="metadata",
@@ -134,4 +156,4 @@ ICEBERG: Final = Lake(
         r"before settling of events",
     ),
 )
-LAKES: Final = {lake.name: lake for lake in (DELTA, ICEBERG)}
+LAKES: Final = {lake.name: lake for lake in (DELTA, DELTA_FILES, ICEBERG)}

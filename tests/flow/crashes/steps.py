@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 _TARGETS: Final = {"os.link": 1, "os.rename": 1, "os.remove": 0}
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_COMMITS: Final = frozenset(("append", "overwrite", "merge", "recreate", "undo", "truncate"))
+_COMMITS: Final = {
+    **{name: name for name in ("append", "overwrite", "merge", "recreate", "undo", "truncate")},
+    "commit_job_files": "append",
+}
+"""The methods that commit, with the names of their steps."""
 _IN_DELETE: Final = "in the middle of a delete"
 _VARYING: Final = (
     (re.compile(r"(\d{10}\.\d+)"), "<load>"),
@@ -129,7 +133,7 @@ class ObservedTables:
 
     def __getattr__(self, name: str) -> Any:
         result = getattr(self._tables, name)
-        return self._with_steps(name, result) if name in _COMMITS else result
+        return self._with_steps(_COMMITS[name], result) if name in _COMMITS else result
 
     def _with_steps(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         def commit(table: Any, *arguments: Any, **options: Any) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-WRITES = ("append", "overwrite", "merge")
+WRITES = ("append", "overwrite", "merge", "commit_job_files")
 
 
 class UnmarkedTables:
@@ -35,6 +35,10 @@ class UnmarkedTables:
 
     def __init__(self, tables: Any) -> None:
         self._tables = tables
+
+    def is_overwritten(self, *_: Any) -> bool:
+        """Accept a commit without the mark of its load."""
+        return False
 
     def __getattr__(self, name: str) -> Any:
         result = getattr(self._tables, name)
@@ -59,12 +63,12 @@ class MarksCheckedBefore:
             return getattr(self._tables, name)
         result = getattr(self._writing, name)
 
-        def write(table: Any, *arguments: Any, spark: SparkSession) -> Any:
+        def write(table: Any, *arguments: Any, spark: SparkSession, **options: Any) -> Any:
             (mark,) = (argument for argument in arguments if isinstance(argument, LoadMark))
             for sequence, _, version in self._marks(table.name, spark):
                 if sequence == mark.sequence:
                     return AppliedJob(table=table.name, version_after=version, skipped=True)
-            return result(table, *arguments, spark=spark)
+            return result(table, *arguments, spark=spark, **options)
 
         return write
 

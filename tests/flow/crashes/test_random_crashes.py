@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import SEED
 from tests.flow.crashes.cursor_shop import outcome, run
-from tests.flow.crashes.lakes import LAKES, Lake
+from tests.flow.crashes.lakes import DRIVER_ROWS, LAKES, Lake, driver_rows_of
 from tests.flow.crashes.recorded_load import CHOSEN_LAKE, EACH_LAKE
 from tests.flow.crashes.shop import expire_lease, image, lake_of, packages_at
 from tests.flow.crashes.steps import Step, Steps, recording_steps
@@ -69,11 +69,14 @@ def baseline(
     """Record both runs, undisturbed, and the number of steps of the second one."""
     lake, folder = LAKES[request.param], tmp_path_factory.mktemp("journey")
     root = folder / "root"
-    run(root, spark, 1, destination=lake)
-    image(root, folder / "base")
     steps = Steps(root, lambda _: None)
-    with recording_steps(steps):
-        run(root, spark, 2, destination=lake.destination_with_steps(steps, lake_of(root)), at_row=steps.reach)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(DRIVER_ROWS, driver_rows_of(lake.name))
+        run(root, spark, 1, destination=lake)
+        image(root, folder / "base")
+        with recording_steps(steps):
+            to = lake.destination_with_steps(steps, lake_of(root))
+            run(root, spark, 2, destination=to, at_row=steps.reach)
     return Baseline(folder, lake, len(steps.seen), outcome(root, spark, lake))
 
 

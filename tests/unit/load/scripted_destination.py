@@ -78,6 +78,8 @@ class World:
     moved_on: set[str] = field(default_factory=set)
     fenced: list[str] = field(default_factory=list)
     rolled_back: set[str] = field(default_factory=set)
+    overwritten: list[str] = field(default_factory=list)
+    """Tables whose first commit another writer overwrites."""
     late: list[str] = field(default_factory=list)
     """Tables that a late process commits to right before their fence."""
     at_once: Counter[str] = field(default_factory=Counter)
@@ -247,6 +249,14 @@ class UndoingClient(ScriptedClient, WithUndo):
     def verify(self, applied: AppliedJob, mark: LoadMark) -> None:
         if applied.table in self._world.rolled_back:
             raise CommitRolledBack(table=applied.table, load_id=mark.load_id, version=applied.version_after)
+
+    def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
+        assert mark.load_id
+        if applied.table not in self._world.overwritten:
+            return False
+        self._world.overwritten.remove(applied.table)
+        self._world.jobs = {job for job in self._world.jobs if not job.startswith(f"{applied.table}.")}
+        return True
 
 
 class CommittingClient(ScriptedClient, WithTablesByCommit):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -457,6 +458,18 @@ def test_a_resumed_load_is_not_completed_without_its_earlier_commits(tmp_path: P
     scenario.world.rolled_back.clear()
     scenario.load()
     assert scenario.commits() == 1
+
+
+def test_a_job_is_repeated_whose_commit_was_overwritten(tmp_path: Path) -> None:
+    scenario = sealed_scenario(tmp_path, script={"undo": []})
+    scenario.world.overwritten += ["items__tags", "others"]
+
+    scenario.load()
+
+    assert scenario.commits() == 1
+    assert scenario.world.overwritten == []
+    assert Counter(scenario.world.landed) == {"items": 1, "items__tags": 2, "items__parts": 1, "others": 2}
+    assert set(scenario.folders().values()) == {"completed_jobs"}
 
 
 HEARD = threading.Semaphore(0)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 import penstock
 from penstock import destinations
+from penstock.destinations.delta.delta_log import DeltaLog
 from penstock.errors import SparkNotAvailable, TableNotFound
 from penstock.spark import session as session_module
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from penstock.destinations.delta.delta_log import Snapshot
+    from penstock.interfaces import AppliedJob, LoadMark
     from penstock.pipeline.pipeline import Pipeline
 
 ORDERS = [
@@ -32,12 +35,11 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(session_module, "_build", refuse)
     monkeypatch.setattr(session_module, "existing_session", lambda _: None)
-    monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "20000")
 
 
 @pytest.fixture
 def pipeline(tmp_path: Path) -> Pipeline:
-    lake = destinations.delta(bucket_url=str(tmp_path / "lake"), commit_by_reference=True)
+    lake = destinations.delta(bucket_url=str(tmp_path / "lake"))
     return penstock.pipeline(
         "shop", destination=lake, dataset_name="demo", pipelines_dir=str(tmp_path / "pipelines")
     )
@@ -113,10 +115,63 @@ def test_rows_of_an_incomplete_load_are_not_read(pipeline: Pipeline, monkeypatch
     assert pipeline.dataset().row_counts() == {"orders": 4, "orders__items": 6}
 
 
-def test_a_new_column_stops_the_run_before_a_commit_if_spark_is_missing(pipeline: Pipeline) -> None:
+def test_a_job_is_repeated_whose_commit_another_writer_overwrites(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline.run(ORDERS, table_name="orders")
+    applied_job = DeltaLog.applied_job
+    overwritten: list[Path] = []
+
+    def overwrite_first(log: DeltaLog, version: int, mark: LoadMark, snapshot: Snapshot) -> AppliedJob:
+        applied = applied_job(log, version, mark, snapshot)
+        if not overwritten:
+            commit = Path(log.store.path(f"{log.name}/_delta_log/{version:020}.json"))
+            overwritten.append(commit)
+            commit.write_text('{"commitInfo":{"operation":"SET TBLPROPERTIES"}}\n')
+        return applied
+
+    monkeypatch.setattr(DeltaLog, "applied_job", overwrite_first)
+    pipeline.run(ORDERS, table_name="orders")
+    assert overwritten
+    assert pipeline.dataset().row_counts() == {"orders": 4, "orders__items": 6}
+
+
+def test_the_log_has_a_checkpoint_of_each_tenth_version_once_it_is_not_the_newest(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    def checkpoints() -> list[str]:
+        return [path.name for path in (tmp_path / "lake/demo/items/_delta_log").glob("*.checkpoint.parquet")]
+
+    for number in range(11):
+        pipeline.run([{"id": number}], table_name="items")
+    assert checkpoints() == []
+    pipeline.run([{"id": 11}], table_name="items")
+    assert checkpoints() == [f"{10:020}.checkpoint.parquet"]
+    assert sorted(pipeline.dataset()["items"].df()["id"]) == list(range(12))
+
+
+@pytest.mark.parametrize("disposition", ["append", "replace"])
+def test_new_columns_and_variants_are_added_by_the_commit_of_their_rows(
+    pipeline: Pipeline, tmp_path: Path, disposition: Any
+) -> None:
+    pipeline.run(ORDERS, table_name="orders", write_disposition=disposition)
+    changed = [{"id": "x7", "coupon": 5, "items": [{"sku": "C1", "qty": 1, "gift": True}]}]
+    pipeline.run(changed, table_name="orders", write_disposition=disposition)
+    orders = pipeline.dataset()["orders"].df()
+    assert {"coupon", "id__v_text", "buyer__name"} <= {*orders.columns}
+    assert orders["coupon"].dropna().tolist() == [5]
+    assert orders["id__v_text"].dropna().tolist() == ["x7"]
+    assert pipeline.dataset()["orders__items"].df()["gift"].dropna().tolist() == [True]
+    assert len(orders) == (3 if disposition == "append" else 1)
+    columns = {field.name for field in DeltaTable(str(tmp_path / "lake/demo/orders")).schema().fields}
+    assert {"coupon", "id__v_text"} <= columns
+    pipeline.run(ORDERS, table_name="orders", write_disposition=disposition)
+    assert pipeline.dataset()["orders"].df()["id"].notna().sum() == (4 if disposition == "append" else 2)
+
+
+def test_a_merge_stops_the_run_before_a_commit_if_spark_is_missing(pipeline: Pipeline) -> None:
     pipeline.run(ORDERS, table_name="orders")
     with pytest.raises(penstock.errors.PenstockError) as caught:
-        pipeline.run([{"id": 3, "coupon": "x"}], table_name="orders")
+        pipeline.run(ORDERS, table_name="orders", write_disposition="merge", primary_key="id")
     assert isinstance(caught.value.__cause__, SparkNotAvailable) or "this test has none" in str(caught.value)
     assert pipeline.dataset().row_counts() == {"orders": 2, "orders__items": 3}
-    assert len(pipeline.list_normalized_load_packages()) == 1

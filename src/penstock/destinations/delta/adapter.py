@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.destinations.delta.addressing import CatalogTables, PathTables
 from penstock.destinations.delta.commit_gate import COMMIT_GATE
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from penstock.destinations.delta.settings import DeltaConfiguration
     from penstock.destinations.lake.conflicts import Result
     from penstock.destinations.lake.merge_sets import ChainLocks
-    from penstock.interfaces import DestinationCapabilitiesContext
+    from penstock.interfaces import AppliedJob, DestinationCapabilitiesContext, LoadMark
     from penstock.schema import Schema, Table
 
 
@@ -61,7 +61,7 @@ class DeltaClient(LakeClient, WithSmallTables):
             else self._path_tables,
             properties=config.properties,
             file_size=config.target_file_size,
-            commit_by_reference=config.commit_by_reference,
+            commits_by_reference=config.commits_by_reference,
         )
 
     @property
@@ -81,6 +81,10 @@ class DeltaClient(LakeClient, WithSmallTables):
     def read_small_table(self, table: str, version: int | None = None) -> pa.Table | None:
         """Return all rows of a small table without Spark; None if Spark has to read it."""
         return self.tables.read_small(table, version, self.config.storage_credentials)
+
+    def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
+        """Return whether a version of a table has the commit of another writer instead of that of a job."""
+        return self.tables.is_overwritten(applied, mark)
 
     def drop_storage(self) -> None:
         """Delete the dataset with all its tables and packages."""
@@ -137,6 +141,10 @@ class DeltaClient(LakeClient, WithSmallTables):
             commit = self.ledger().find_commit(schema_name=self.schema.name, load_id=load_id)
             tables = self.existing_tables(commit.tables if commit else ())
             maintenance.run(tables, load_id, spark=self.session())
+
+    def _struct(self, table: str) -> dict[str, Any]:
+        columns = self.tables.read_columns(table, self.config.storage_credentials)
+        return super()._struct(table) if columns is None else columns
 
 
 def _may_be_reclustered(table: Table, previous: Table | None) -> bool:

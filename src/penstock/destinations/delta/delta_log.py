@@ -22,6 +22,7 @@ from penstock.destinations.delta.file_commit_plan import (
     indexed_columns,
     is_safe_file,
     nullable_schema,
+    with_added_columns,
 )
 from penstock.destinations.delta.file_stats import stats_json
 from penstock.destinations.delta.history import app_id, applied_job, load_metadata
@@ -58,6 +59,12 @@ class Snapshot:
     mirror: LogMirror | None = None
     """The copy of the log that the table is read from; None if it is read where it is."""
 
+    def adds_columns(self, schema: Mapping[str, Any]) -> bool:
+        """Return whether rows have columns that the table lacks."""
+        return (
+            self.facts is not None and with_added_columns(self.facts.schema, schema) is not self.facts.schema
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaLog:
@@ -67,12 +74,13 @@ class DeltaLog:
     name: str
     uri: str
     options: dict[str, str] = field(repr=False)
-    copies: pathlib.Path | None = None
-    """A folder of this machine for copies of a log that is in an object store."""
 
-    def load(self, app: str) -> Snapshot | None:
-        """Return the newest version; None if `deltalake` cannot open the table."""
-        mirror = copy_log(self.store, self.name, self.copies / uuid.uuid4().hex) if self.copies else None
+    def load(self, app: str, copies: pathlib.Path | None = None) -> Snapshot | None:
+        """Return the newest version; None if `deltalake` cannot open the table.
+
+        With a folder for `copies`, `deltalake` reads a copy of the log.
+        """
+        mirror = copy_log(self.store, self.name, copies / uuid.uuid4().hex) if copies else None
         try:
             return _snapshot(self._open(mirror), app, mirror)
         except TableNotFoundError:
@@ -96,7 +104,8 @@ class DeltaLog:
             if snapshot.table is None or snapshot.facts is None:
                 self._create(files, nullable_schema(schema), properties, snapshot.mirror)
             else:
-                indexed = indexed_columns(snapshot.facts.schema, snapshot.facts.properties)
+                columns = with_added_columns(snapshot.facts.schema, schema)
+                indexed = indexed_columns(columns, snapshot.facts.properties)
                 snapshot.table.create_write_transaction(
                     [*_add_actions(files, indexed)],
                     mode,
@@ -109,17 +118,21 @@ class DeltaLog:
                 raise VersionExists(f"version {version} of {self.name} exists") from error
             raise
         if snapshot.mirror is not None:
-            content = snapshot.mirror.commit_content(version)
+            content = snapshot.mirror.commit_content(version).rstrip() + _column_changes(snapshot, schema)
             if not self.store.put_if_absent(self._commit_path(version), content):
                 raise VersionExists(f"version {version} of {self.name} exists")
         return version
 
-    def checkpoint(self, version: int, snapshot: Snapshot) -> None:
-        """Write a checkpoint after every tenth commit, as Spark does; a failure is only logged."""
-        if not version or version % _CHECKPOINT_INTERVAL:
+    def checkpoint(self, snapshot: Snapshot) -> None:
+        """Write a checkpoint of the version before a commit if it is a tenth one; a failure is only logged.
+
+        A checkpoint of the commit itself would preserve its content if Spark overwrote it.
+        """
+        version = snapshot.version
+        if version <= 0 or version % _CHECKPOINT_INTERVAL:
             return
         try:
-            table = self._open(snapshot.mirror)
+            table = self._open(snapshot.mirror, version)
             if _CHECKPOINT_PROPERTY not in table.metadata().configuration:
                 table.create_checkpoint()
                 if snapshot.mirror is not None:
@@ -136,10 +149,10 @@ class DeltaLog:
         earlier = [self._first_commit(snapshot.mirror)] if version == 1 else []
         return applied_job(self.name, [commit, *earlier])
 
-    def _open(self, mirror: LogMirror | None) -> DeltaTable:
+    def _open(self, mirror: LogMirror | None, version: int | None = None) -> DeltaTable:
         if mirror is None:
-            return DeltaTable(self.uri, storage_options=self.options)
-        return DeltaTable(str(mirror.folder))
+            return DeltaTable(self.uri, version, storage_options=self.options)
+        return DeltaTable(str(mirror.folder), version)
 
     def _create(
         self,
@@ -186,6 +199,27 @@ def _snapshot(table: DeltaTable, app: str, mirror: LogMirror | None) -> Snapshot
         table=table,
         mirror=mirror,
     )
+
+
+def _column_changes(snapshot: Snapshot, schema: Mapping[str, Any]) -> bytes:
+    """Return the action of a commit that adds columns to a table, on a line; empty if there are none.
+
+    The library makes none for appended files.
+    """
+    if snapshot.table is None or snapshot.facts is None or not snapshot.adds_columns(schema):
+        return b""
+    metadata, facts = snapshot.table.metadata(), snapshot.facts
+    action = {
+        "id": str(metadata.id),
+        "name": metadata.name,
+        "description": metadata.description,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps(with_added_columns(facts.schema, schema)),
+        "partitionColumns": [],
+        "configuration": dict(facts.properties),
+        "createdTime": metadata.created_time,
+    }
+    return b"\n" + json.dumps({"metaData": action}, separators=(",", ":")).encode()
 
 
 def _commit_properties(files: Sequence[DataFile], mark: LoadMark, mode: WriteMode) -> CommitProperties:

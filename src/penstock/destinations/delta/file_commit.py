@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -72,15 +72,21 @@ def commit_files(
     log = _find_log(store, table)
     if isinstance(log, Obstacle):
         return log
-    if not _copies_log(store):
-        return _commit(log, files, json.loads(schema_json), mark, mode)
     with TemporaryDirectory(prefix="penstock-delta-log-") as copies:
-        return _commit(replace(log, copies=Path(copies)), files, json.loads(schema_json), mark, mode)
+        return _commit(log, files, json.loads(schema_json), mark, mode, Path(copies))
 
 
 def _copies_log(store: FileStorage) -> bool:
-    """Return whether `deltalake` reads a copy of the log: in a store it would take many requests."""
+    """Return whether `deltalake` always reads a copy of the log: in a store it would take many requests."""
     return not store.is_local
+
+
+def _load_snapshot(log: DeltaLog, schema: Mapping[str, Any], mark: LoadMark, copies: Path) -> Snapshot | None:
+    """Return the newest version of a table, from a copy of its log for a commit that adds columns."""
+    if _copies_log(log.store):
+        return log.load(app_id(mark), copies)
+    snapshot = log.load(app_id(mark))
+    return log.load(app_id(mark), copies) if snapshot and snapshot.adds_columns(schema) else snapshot
 
 
 def _commit(
@@ -89,13 +95,16 @@ def _commit(
     schema: Mapping[str, Any],
     mark: LoadMark,
     mode: WriteMode,
+    copies: Path,
 ) -> AppliedJob | Obstacle:
     prepared: list[Sequence[DataFile]] = []
 
     def attempt() -> tuple[int, Snapshot] | Obstacle:
-        snapshot = log.load(app_id(mark))
+        snapshot = _load_snapshot(log, schema, mark, copies)
         if snapshot is None:
             return Obstacle("deltalake cannot open the table")
+        if snapshot.mirror is None and snapshot.adds_columns(schema):
+            return Obstacle("the log cannot be copied, and rows have new columns")
         if reason := find_obstacle(snapshot.facts, schema, mode):
             return Obstacle(reason)
         if snapshot.transaction >= mark.sequence:
@@ -112,7 +121,7 @@ def _commit(
         return commit
     version, snapshot = commit
     applied = log.applied_job(version, mark, snapshot)
-    log.checkpoint(version, snapshot)
+    log.checkpoint(snapshot)
     return applied
 
 

@@ -131,6 +131,21 @@ def is_safe_file(path: str) -> bool:
     return _SAFE_FILE_PATH.fullmatch(path) is not None
 
 
+def with_added_columns(table: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the columns of a table with those that only the rows have; the same object if there are none.
+
+    >>> columns = [{"name": "id", "type": "long"}]
+    >>> rows = {"fields": [*columns, {"name": "note", "type": "string", "nullable": True, "metadata": {}}]}
+    >>> [column["name"] for column in with_added_columns({"fields": columns}, rows)["fields"]]
+    ['id', 'note']
+    """
+    names = {column["name"] for column in table["fields"]}
+    added = [column for column in schema["fields"] if column["name"] not in names]
+    if not added:
+        return table
+    return {**table, "fields": [*table["fields"], *nullable_schema({"fields": added})["fields"]]}
+
+
 def _is_session_obstacle(name: str, value: str) -> bool:
     if name.startswith(_TABLE_DEFAULTS):
         return True
@@ -155,7 +170,22 @@ def _obstacles(table: TableFacts | None, schema: Mapping[str, Any], mode: WriteM
     if mode == "overwrite" and table.properties.get(_APPEND_ONLY, "false").lower() != "false":
         yield "the table only takes new rows"
     yield from _constraint_obstacles(table.schema)
-    yield from _difference_obstacles(schema, table.schema)
+    yield from _added_column_obstacles(schema, table)
+    yield from _difference_obstacles(schema, with_added_columns(table.schema, schema))
+
+
+def _added_column_obstacles(schema: Mapping[str, Any], table: TableFacts) -> Iterator[str]:
+    columns = table.schema["fields"]
+    added = with_added_columns(table.schema, schema)["fields"][len(columns) :]
+    names = {column["name"].lower() for column in columns}
+    for column in added:
+        if column["name"].lower() in names:
+            yield f"column {column['name']} is new, and the table has the name in other letters"
+    if "timestampNtz" not in table.features and any(
+        "timestamp_ntz" in kind for _, kind in _types({"type": "struct", "fields": added})
+    ):
+        yield "a new column has type timestamp_ntz"
+    yield from _new_table_obstacles({"type": "struct", "fields": added})
 
 
 def _protocol_obstacles(table: TableFacts) -> Iterator[str]:

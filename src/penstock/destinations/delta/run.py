@@ -6,7 +6,7 @@ import threading
 import uuid
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
@@ -35,8 +35,8 @@ from penstock.destinations.delta.history import (
     parse_commit,
     undo_metadata,
 )
-from penstock.destinations.delta.log_commits import read_commits
-from penstock.destinations.delta.small_reads import read_small_table
+from penstock.destinations.delta.log_commits import read_commit, read_commits
+from penstock.destinations.delta.small_reads import read_columns, read_small_table
 from penstock.destinations.lake.addressing import DatasetTables
 from penstock.destinations.lake.ddl import changed_properties, set_properties_statement
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
@@ -93,7 +93,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
 
     file_size: int | None = None
     """The target size of a file in bytes; None leaves it to the number of tasks."""
-    commit_by_reference: bool = False
+    commits_by_reference: bool = False
     """Whether files are committed without Spark, to tables by path that are known to take them."""
 
     def read_small(
@@ -103,6 +103,12 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         if not isinstance(self.addressing, PathTables):
             return None
         return read_small_table(self.addressing.store, table, version, credentials)
+
+    def read_columns(self, table: str, credentials: AwsCredentials | None) -> dict[str, Any] | None:
+        """Return the columns of a table without Spark, in its JSON; None if Spark has to read them."""
+        if not self.commits_by_reference or not isinstance(self.addressing, PathTables):
+            return None
+        return read_columns(self.addressing.store, table, credentials)
 
     @property
     def can_merge_from_itself(self) -> bool:
@@ -300,6 +306,19 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             raise CommitRolledBack(table=table, load_id=mark.load_id, version=applied.version_after)
         history.check_in_effect(applied, mark.load_id)
 
+    def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
+        """Return whether a version has the commit of another writer instead of that of a job.
+
+        Spark's log stores for disks look for a version before they write it, so a statement of another
+        session may overwrite a commit that was made by reference in between.
+        """
+        if not self.commits_by_reference or not isinstance(self.addressing, PathTables):
+            return False
+        if applied.version_after is None or applied.skipped:
+            return False
+        commit = read_commit(self.addressing.store, applied.table, applied.version_after)
+        return commit is not None and commit["userMetadata"] != load_metadata(mark)
+
     def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
         """Use up the transaction number of an aborted load, so that Delta skips a late commit of it.
 
@@ -389,7 +408,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
 
     def _reference_tables(self, spark: SparkSession) -> PathTables | Obstacle:
         """Return the tables that take commits by reference; an obstacle if Spark has to commit."""
-        if not self.commit_by_reference or not isinstance(self.addressing, PathTables):
+        if not self.commits_by_reference or not isinstance(self.addressing, PathTables):
             return Obstacle("it is disabled, or tables are addressed by a catalog")
         if self.file_size is not None:
             return Obstacle("files have a target size")

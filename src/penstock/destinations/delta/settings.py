@@ -12,6 +12,7 @@ from penstock.config import NotResolved, configspec, redact
 from penstock.destinations.delta.ddl import ALTERABLE_TYPES, TYPE_WIDENING, is_true
 from penstock.destinations.lake.settings import LakeConfiguration
 from penstock.errors import UsageError
+from penstock.spark.paths import local_path
 
 if TYPE_CHECKING:
     from penstock.schema.types import DataType
@@ -42,8 +43,9 @@ class DeltaConfiguration(LakeConfiguration):
     """After each load delete files that no version of the last so many hours needs; None: never."""
     allow_short_vacuum: bool = False
     """Whether `vacuum_hours` may be less than a week, which disables Delta's own check."""
-    commit_by_reference: bool = False
-    """Whether files are committed without Spark, to tables by path that are known to take them."""
+    commit_by_reference: bool | None = None
+    """Whether files are committed without Spark, to tables by path that are known to take them. None: on
+    local disks; true: in buckets too; false: nowhere."""
 
     def bound(self, **context: Any) -> Self:
         """Resolve the location, and refuse to delete files of the last week unless the user allows it."""
@@ -73,9 +75,24 @@ class DeltaConfiguration(LakeConfiguration):
         return ALTERABLE_TYPES if is_true(self.properties.get(TYPE_WIDENING)) else frozenset()
 
     @property
+    def commits_by_reference(self) -> bool:
+        """Return whether files are committed without Spark where a table takes them.
+
+        >>> DeltaConfiguration(bucket_url="/lake").commits_by_reference
+        True
+        >>> DeltaConfiguration(bucket_url="s3://lake").commits_by_reference
+        False
+        """
+        if self.catalog or find_spec("deltalake") is None:
+            return False
+        if self.commit_by_reference is None:
+            return self.bucket_url is not None and local_path(self.bucket_url) is not None
+        return self.commit_by_reference
+
+    @property
     def loads_without_spark(self) -> bool:
         """Return whether files of small tables are committed by reference: without Spark."""
-        return self.commit_by_reference and not self.catalog and find_spec("deltalake") is not None
+        return self.commits_by_reference
 
     def fingerprint(self) -> str:
         """Return a hash of the location; empty if none is set."""

@@ -65,6 +65,21 @@ def read_small_table(
     return None
 
 
+def read_columns(store: FileStorage, table: str, credentials: AwsCredentials | None) -> dict[str, Any] | None:
+    """Return the columns of a table as Spark writes them in JSON; None if Spark has to read them."""
+    try:
+        opened = open_delta_table(table, store, credentials, needed_for="the columns of tables")
+        columns: dict[str, Any] = json.loads(opened.schema().to_json())
+    except (MissingExtra, UsageError) as error:
+        _log.debug("Spark reads the columns of %s: %s", table, error.message)
+    except Exception as error:
+        # Such as a feature or a storage that the library does not know. Spark reads it, or tells why not.
+        _log.debug("Spark reads the columns of %s: %s", table, type(error).__name__)
+    else:
+        return columns if _is_plain(opened) else None
+    return None
+
+
 def _is_plain(table: NativeDeltaTable) -> bool:
     """Return whether the rows of a table are just those of its files, with their columns and names."""
     protocol = table.protocol()

@@ -161,6 +161,10 @@ class FilesystemClient(DatasetClient, WithTablesByCommit, WithTableVersions, Wit
         """Raise `CommitRolledBack` unless the commit of a job is in effect."""
         self.client_for(applied.table).verify(applied, mark)
 
+    def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
+        """Return whether another writer has overwritten the commit of a job."""
+        return self.client_for(applied.table).is_overwritten(applied, mark)
+
     def fence(self, table: str, mark: LoadMark) -> None:
         """Refuse later commits of an aborted load."""
         self.client_for(table).fence(table, mark)

@@ -54,6 +54,11 @@ class FilesystemConfiguration(DeltaConfiguration, DestinationClientStagingConfig
         return config
 
     @property
+    def loads_without_spark(self) -> bool:
+        """No: Spark writes plain files."""
+        return False
+
+    @property
     def session_needs(self) -> tuple[str, ...]:
         """Iceberg, if a catalog is configured."""
         return () if self.iceberg is None else ("iceberg",)

@@ -104,13 +104,24 @@ def test_a_table_with_another_protocol_is_written_by_spark(protocol: tuple[int, 
             "invariants",
         ),
         ({"schema": struct(column("id"), with_metadata("CURRENT_DEFAULT"))}, "CURRENT_DEFAULT"),
-        ({"schema": struct(column("id"))}, "column name is new"),
         ({"schema": struct(column("ID"), column("name", "string"))}, "column id is new"),
         ({"schema": struct(column("id", "integer"), column("name", "string"))}, "another type"),
     ],
 )
 def test_what_spark_has_to_write(changes: dict[str, Any], reason: str) -> None:
     assert reason in (find_obstacle(replace(TABLE, **changes), ROWS, "append") or "")
+
+
+def test_new_columns_are_added_by_a_commit_unless_they_need_more() -> None:
+    table = replace(TABLE, schema=struct(column("id")))
+    assert find_obstacle(table, ROWS, "append") is None
+    assert find_obstacle(table, ROWS, "overwrite") is None
+    odd = struct(column("id"), column("a b"))
+    assert "mapping" in (find_obstacle(table, odd, "append") or "")
+    local = struct(column("id"), column("local", "timestamp_ntz"))
+    assert "timestamp_ntz" in (find_obstacle(table, local, "append") or "")
+    ntz = replace(table, protocol=(3, 7), features=frozenset({"timestampNtz"}))
+    assert find_obstacle(ntz, local, "append") is None
 
 
 def test_a_comment_of_a_column_is_no_obstacle() -> None:
