@@ -346,10 +346,10 @@ from penstock.sources.filesystem import files
 def run(location, raw, folder, deadly, spark=None, files_per_job=5_000):
     def dying(name):
         whole = getattr(LocalFiles, name)
-        def write(self, path, *rest):
+        def write(self, path, *rest, **options):
             if deadly and re.search(deadly, path):
                 os.kill(os.getpid(), signal.SIGKILL)
-            return whole(self, path, *rest)
+            return whole(self, path, *rest, **options)
         return write
     for name in ("put", "put_if_absent", "move", "open_new") if deadly else ():
         setattr(LocalFiles, name, dying(name))

@@ -246,12 +246,14 @@ def current_epoch(storage: FileStorage) -> int:
 
 
 def write_heartbeat(storage: FileStorage, epoch: int, count: int) -> None:
-    """Write a heartbeat."""
-    storage.put(_path(epoch, "beat"), encode_control({"count": count, "at": time.time()}))
+    """Write a heartbeat. It need not be durable: an unreadable one is watched like an old one."""
+    content = encode_control({"count": count, "at": time.time()})
+    storage.put(_path(epoch, "beat"), content, durable=False)
 
 
 def _release(storage: FileStorage, epoch: int, holder: LeaseHolder) -> None:
-    storage.put(_path(epoch, "released"), encode_control({"token": holder.token}))
+    # Need not be durable: without it the next run waits for the expiry.
+    storage.put(_path(epoch, "released"), encode_control({"token": holder.token}), durable=False)
 
 
 def _wait_for_expiry(storage: FileStorage, epoch: int, pipeline: str) -> bytes | None:

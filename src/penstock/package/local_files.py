@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import stat
 import uuid
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 # Larger than any control file; without a limit a wrong file could fill the memory.
@@ -30,45 +30,52 @@ class LocalFiles:
 
     def read(self, path: str) -> bytes:
         """Return the whole content, at most one byte more than a control file may have."""
-        with Path(path).open("rb") as stream:
+        with open(path, "rb") as stream:
             return stream.read(MAX_CONTROL_FILE_BYTES + 1)
 
     def exists(self, path: str) -> bool:
         """Return whether a file or folder exists."""
-        return Path(path).exists()
+        return _stat(path) is not None
 
     def has_file(self, path: str) -> bool:
         """Return whether a file exists."""
-        return Path(path).exists()
+        return _stat(path) is not None
 
-    def put(self, path: str, content: bytes) -> None:
-        """Replace a file atomically: readers see the old content or the new one."""
-        temp_file = _write_temp_file(Path(path), content)
+    def put(self, path: str, content: bytes, *, durable: bool = True) -> None:
+        """Replace a file atomically: readers see the old content or the new one.
+
+        Without `durable` nothing is synced: after a power cut the file may be empty, old or missing.
+        """
+        temp_path = _write_temp_file(path, content, durable=durable)
         try:
-            temp_file.replace(path)
+            os.replace(temp_path, path)
         except OSError:
-            temp_file.unlink(missing_ok=True)
+            _delete_temp_file(temp_path)
             raise
-        _fsync_folder(temp_file.parent)
+        if durable:
+            _fsync_folder(_parent(path))
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
         """Create a file that does not exist; of concurrent callers exactly one gets True."""
-        temp_file = _write_temp_file(Path(path), content)
+        temp_path = _write_temp_file(path, content)
         try:
-            is_created = _link_if_absent(temp_file, path)
+            is_created = _link_if_absent(temp_path, path)
         finally:
-            temp_file.unlink(missing_ok=True)
-        _fsync_folder(temp_file.parent)
+            _delete_temp_file(temp_path)
+        _fsync_folder(_parent(path))
         return is_created
 
     def move(self, source: str, target: str) -> None:
-        """Rename a file atomically."""
-        if not Path(source).exists():  # before the target's folder is created
-            raise FileNotFoundError(source)
-        _make_folder(Path(target).parent)
-        Path(source).replace(target)
-        _fsync_folder(Path(target).parent)
-        _fsync_folder(Path(source).parent)
+        """Rename a file atomically. After a power cut it may have both names, but never none."""
+        folder = _parent(target)
+        try:
+            os.replace(source, target)
+        except FileNotFoundError:
+            if _stat(source) is None:  # before the target's folder is created
+                raise
+            _make_folder(folder)
+            os.replace(source, target)
+        _fsync_folder(folder)
 
     def entries(self, folder: str) -> list[DirEntry]:
         """List the direct entries of a folder. Links are not followed."""
@@ -78,11 +85,11 @@ class LocalFiles:
                 if item.name.startswith(TEMP_PREFIX):
                     continue
                 try:
-                    stat = item.stat(follow_symlinks=False)
+                    status = item.stat(follow_symlinks=False)
                 except FileNotFoundError:  # moved or deleted since the listing began
                     continue
                 is_folder = item.is_dir(follow_symlinks=False)
-                entries.append(DirEntry(item.name, stat.st_size, stat.st_mtime, is_folder))
+                entries.append(DirEntry(item.name, status.st_size, status.st_mtime, is_folder))
         return entries
 
     @property
@@ -93,7 +100,7 @@ class LocalFiles:
     def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
         """List the names of a folder, without a stat of the files."""
         del limit
-        names = os.listdir(folder)  # noqa: PTH208 - a path for each of 100,000 names takes a second
+        names = os.listdir(folder)
         if prefix or after:
             names = [name for name in names if name > after and name.startswith(prefix)]
         return [name for name in names if name[: len(TEMP_PREFIX)] != TEMP_PREFIX]
@@ -112,31 +119,31 @@ class LocalFiles:
 
     def copy(self, source: str, target: str) -> None:
         """Link a file, or copy it to another disk; the content is synced before it gets its name."""
-        _make_folder(Path(target).parent)
-        temp_file = Path(target).parent / f"{TEMP_PREFIX}{uuid.uuid4().hex}"
+        folder = _parent(target)
+        _make_folder(folder)
+        temp_path = _temp_path(folder)
         try:
             try:
-                os.link(source, temp_file)
+                os.link(source, temp_path)
             except FileNotFoundError:
                 raise
             except OSError:  # another disk, or one without hard links
-                shutil.copyfile(source, temp_file)
-            with temp_file.open("rb") as stream:
+                shutil.copyfile(source, temp_path)
+            with open(temp_path, "rb") as stream:
                 os.fsync(stream.fileno())
-            temp_file.replace(target)
+            os.replace(temp_path, target)
         finally:
             # A rename between two links of one file leaves both.
-            temp_file.unlink(missing_ok=True)
-        _fsync_folder(temp_file.parent)
+            _delete_temp_file(temp_path)
+        _fsync_folder(folder)
 
     def delete(self, path: str) -> None:
         """Delete a file, a link, or a folder with its content."""
-        target = Path(path)
-        if target.is_dir() and not target.is_symlink():
-            _delete_folder(target)
+        if _is_folder(path, follow_symlinks=False):
+            _delete_folder(path)
         else:
-            target.unlink()
-        _fsync_folder(target.parent)
+            os.unlink(path)
+        _fsync_folder(_parent(path))
 
     def delete_file(self, path: str) -> None:
         """Delete a file or a link."""
@@ -144,7 +151,7 @@ class LocalFiles:
 
     def open_new(self, path: str) -> IO[bytes]:
         """Open a new data file for writing; it is complete and synced when closed."""
-        _make_folder(Path(path).parent)
+        _make_folder(_parent(path))
         return _SyncedFile(io.FileIO(path, "wb"))
 
 
@@ -156,58 +163,107 @@ class _SyncedFile(io.BufferedWriter):
             if not self.closed:
                 self.flush()
                 os.fsync(self.fileno())
-                _fsync_folder(Path(str(self.raw.name)).parent)  # type: ignore[attr-defined]  # a FileIO
+                _fsync_folder(_parent(str(self.raw.name)))  # type: ignore[attr-defined]  # a FileIO
         finally:
             super().close()
 
 
-def _write_temp_file(target: Path, content: bytes) -> Path:
-    _make_folder(target.parent)
-    path = target.parent / f"{TEMP_PREFIX}{uuid.uuid4().hex}"
-    # Default permissions: in a shared folder other users must be able to read it.
-    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+def _write_temp_file(target: str, content: bytes, *, durable: bool = True) -> str:
+    folder = _parent(target)
+    path = _temp_path(folder)
+    try:
+        handle = _create_file(path)
+    except FileNotFoundError:
+        _make_folder(folder)
+        handle = _create_file(path)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                os.fsync(stream.fileno())
     except OSError:  # such as a full disk
-        path.unlink(missing_ok=True)
+        _delete_temp_file(path)
         raise
     return path
 
 
-def _link_if_absent(temp_file: Path, path: str) -> bool:
+def _create_file(path: str) -> int:
+    # Default permissions: in a shared folder other users must be able to read it.
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+
+
+def _temp_path(folder: str) -> str:
+    return f"{folder}/{TEMP_PREFIX}{uuid.uuid4().hex}"
+
+
+def _delete_temp_file(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _parent(path: str) -> str:
+    return os.path.dirname(path)
+
+
+def is_link(path: str) -> bool:
+    """Return whether a link has this name."""
+    status = _stat(path, follow_symlinks=False)
+    return status is not None and stat.S_ISLNK(status.st_mode)
+
+
+def _is_folder(path: str, *, follow_symlinks: bool = True) -> bool:
+    status = _stat(path, follow_symlinks=follow_symlinks)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
+def _stat(path: str, *, follow_symlinks: bool = True) -> os.stat_result | None:
+    """Return the status of a file; None if it does not exist.
+
+    Other errors are raised, unlike by `os.path`: a file on an unreachable disk is not a missing one.
+    """
     try:
-        os.link(temp_file, path)
+        return os.stat(path, follow_symlinks=follow_symlinks)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _link_if_absent(temp_path: str, path: str) -> bool:
+    try:
+        os.link(temp_path, path)
     except FileExistsError:
         # A network file system may link and lose the reply: two links prove that this call did it.
-        return temp_file.stat().st_nlink > 1
+        return os.stat(temp_path).st_nlink > 1
     return True
 
 
-def _make_folder(folder: Path) -> None:
-    if folder.is_dir():
+def _make_folder(folder: str) -> None:
+    if _is_folder(folder):
         return
-    _make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
-    _fsync_folder(folder.parent)
+    parent = _parent(folder)
+    _make_folder(parent)
+    try:
+        os.mkdir(folder)
+    except FileExistsError:  # another process has created it since, but may not have synced it
+        if not _is_folder(folder):
+            raise
+    _fsync_folder(parent)
 
 
-def _delete_folder(folder: Path) -> None:
+def _delete_folder(folder: str) -> None:
     """Delete a folder that another process may be deleting as well."""
     for _ in range(_DELETE_ATTEMPTS):
         try:
             shutil.rmtree(folder)
         except FileNotFoundError:
-            if not folder.exists():
+            if _stat(folder) is None:
                 return
         else:
             return
     shutil.rmtree(folder)
 
 
-def _fsync_folder(folder: Path) -> None:
+def _fsync_folder(folder: str) -> None:
     try:
         handle = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:  # another process deleted the package meanwhile

@@ -103,8 +103,9 @@ class ObjectFiles:
         with translate_store_errors(path):
             return self._s3.has_object(path)
 
-    def put(self, path: str, content: bytes) -> None:
-        """Replace an object, which stores do atomically."""
+    def put(self, path: str, content: bytes, *, durable: bool = True) -> None:
+        """Replace an object, which stores do atomically and durably."""
+        del durable
         with translate_store_errors(path):
             self._pipe(path, content)
 

@@ -212,8 +212,11 @@ class PackageStorage:
         return self.package(load_id).require_exists().complete(load_state, exist_ok=False)
 
     def record_finished(self, load_id: str) -> None:
-        """Record a finished package, so that searches for pending ones skip its folder."""
-        self.storage.put(f"{_FINISHED_FOLDER}/{check_load_id(load_id)}", b"")
+        """Record a finished package, so that searches for pending ones skip its folder.
+
+        The record need not be durable: without it the package is finished again.
+        """
+        self.storage.put(f"{_FINISHED_FOLDER}/{check_load_id(load_id)}", b"", durable=False)
 
     def is_package_completed(self, load_id: str) -> bool:
         """Return whether the package is finished."""

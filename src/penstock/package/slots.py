@@ -78,7 +78,8 @@ class Slots:
         if not self._storage.put_if_absent(name, content) and self._storage.read(name) != content:
             return False
         with suppress(PackageDamaged):  # the slot is taken, with or without the hint
-            self._storage.put(f"{SLOTS_FOLDER}/{_HINT_FILE}", encode_control({"sequence": manifest.sequence}))
+            hint = encode_control({"sequence": manifest.sequence})
+            self._storage.put(f"{SLOTS_FOLDER}/{_HINT_FILE}", hint, durable=False)
         return True
 
     def decide(self, decision: LoadDecision) -> LoadDecision:

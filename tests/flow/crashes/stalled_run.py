@@ -64,13 +64,13 @@ def writes_of(shop: Shop, steps: Steps) -> Iterator[None]:
 
 
 def _recording(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    def recording(files: Any, path: str, *arguments: Any) -> Any:
+    def recording(files: Any, path: str, *arguments: Any, **options: Any) -> Any:
         writer = _writer.get()
         if writer is None or path.endswith(".beat"):
-            return call(files, path, *arguments)
+            return call(files, path, *arguments, **options)
         place = writer.shop.relative(arguments[0] if name == "move" else path)
         writer.steps.reach(f"before {name} {place}")
-        done = call(files, path, *arguments)
+        done = call(files, path, *arguments, **options)
         writer.steps.reach(f"after {name} {place}")
         return done
 

@@ -72,7 +72,8 @@ class MemoryFiles:
     def has_file(self, path: str) -> bool:
         return path in self.files
 
-    def put(self, path: str, content: bytes) -> None:
+    def put(self, path: str, content: bytes, *, durable: bool = True) -> None:
+        del durable
         self.files[path] = content
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
@@ -121,8 +122,8 @@ class CrashingFiles(MemoryFiles):
     after: bool = False
     changes: int = 0
 
-    def put(self, path: str, content: bytes) -> None:
-        self._change(lambda: MemoryFiles.put(self, path, content))
+    def put(self, path: str, content: bytes, *, durable: bool = True) -> None:
+        self._change(lambda: MemoryFiles.put(self, path, content, durable=durable))
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
         return bool(self._change(lambda: MemoryFiles.put_if_absent(self, path, content)))

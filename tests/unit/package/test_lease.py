@@ -264,10 +264,10 @@ def test_on_lost_is_called_when_the_storage_is_unreachable_for_too_long(tmp_path
     class Unplugged(LocalFiles):
         is_down = False
 
-        def put(self, path: str, content: bytes) -> None:
+        def put(self, path: str, content: bytes, *, durable: bool = True) -> None:
             if self.is_down:
                 raise StorageNotReachable(path=path, reason="unplugged")
-            super().put(path, content)
+            super().put(path, content, durable=durable)
 
     files, lost = Unplugged(), threading.Event()
     lease = acquire_lease(
@@ -293,12 +293,12 @@ class Failing(LocalFiles):
         self._on, self._hangs = on, hangs
         self.is_down, self.goes_on = threading.Event(), threading.Event()
 
-    def put(self, path: str, content: bytes) -> None:
+    def put(self, path: str, content: bytes, *, durable: bool = True) -> None:
         if self.is_down.is_set() and path.endswith(self._on):
             if self._hangs:
                 self.goes_on.wait(10)
             raise StorageNotReachable(path=path, reason="unplugged")
-        super().put(path, content)
+        super().put(path, content, durable=durable)
 
 
 def test_on_lost_is_called_even_while_the_storage_hangs(tmp_path: Path) -> None:

@@ -65,7 +65,8 @@ class Disk:
 
     has_file = exists
 
-    def put(self, path: str, content: bytes) -> None:
+    def put(self, path: str, content: bytes, *, durable: bool = True) -> None:
+        del durable
         self._change()
         self.calls["put"] += 1
         self.files[path] = content

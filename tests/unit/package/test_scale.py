@@ -41,9 +41,9 @@ class Counting(LocalFiles):
         self.calls["exists"] += 1
         return super().has_file(path)
 
-    def put(self, path: str, content: bytes) -> None:
+    def put(self, path: str, content: bytes, *, durable: bool = True) -> None:
         self.calls["put"] += 1
-        super().put(path, content)
+        super().put(path, content, durable=durable)
 
     def put_if_absent(self, path: str, content: bytes) -> bool:
         self.calls["put_if_absent"] += 1

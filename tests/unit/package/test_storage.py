@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import os
 import stat
@@ -367,8 +368,9 @@ def write_data(path: str) -> None:
     [
         (lambda at: LocalFiles().put(f"{at}/a", b"1"), [""]),
         (lambda at: LocalFiles().put(f"{at}/new/er/a", b"1"), ["", "/new", "/new/er"]),
+        (lambda at: LocalFiles().put(f"{at}/a", b"1", durable=False), []),
         (lambda at: LocalFiles().put_if_absent(f"{at}/a", b"1"), [""]),
-        (lambda at: LocalFiles().move(f"{at}/from/old", f"{at}/to/a"), ["", "/to", "/from"]),
+        (lambda at: LocalFiles().move(f"{at}/from/old", f"{at}/to/a"), ["", "/to"]),
         (lambda at: LocalFiles().copy(f"{at}/from/old", f"{at}/a"), [""]),
         (lambda at: LocalFiles().delete(f"{at}/from/old"), ["/from"]),
         (lambda at: LocalFiles().delete(f"{at}/from"), [""]),
@@ -377,6 +379,7 @@ def write_data(path: str) -> None:
     ids=[
         "put",
         "put in new folders",
+        "put that only saves work",
         "put if absent",
         "move",
         "copy",
@@ -408,3 +411,17 @@ def test_the_content_of_a_file_is_synced_before_it_has_its_name(tmp_path: Path, 
     assert [path.partition(".tmp-")[0] for path in content[:3]] == [f"{tmp_path}/"] * 3
     assert content[3] == f"{tmp_path}/d", "a data file counts once a marker is written"
     assert folders == [str(tmp_path)] * 4
+
+
+def test_a_file_on_a_disk_that_fails_is_not_a_missing_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slot that cannot be looked up must not look free."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EIO, "the disk fails")
+
+    monkeypatch.setattr(os, "stat", fail)
+
+    with pytest.raises(OSError, match="the disk fails"):
+        LocalFiles().has_file(f"{tmp_path}/a")
