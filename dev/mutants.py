@@ -163,8 +163,8 @@ MUTANTS = (
     unit(
         "no slot while a load is open",
         "package/packages.py",
-        '        if previous is not None and self._sealed_load_state(previous) != "ended":\n',
-        '        if previous is not None and self._sealed_load_state(previous) == "never":\n',
+        "        if previous is not None and not self._complete_sealed(previous).is_ended:\n",
+        "        if previous is not None and self._complete_sealed(previous) is None:\n",
         f"{PACKAGE}/test_packages.py",
         f"{PACKAGE}/test_model.py",
     ),

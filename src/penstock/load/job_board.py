@@ -225,8 +225,7 @@ class JobBoard:
 
     def _load_state(self) -> None:
         """Read the state of every job, and its recorded follow-up jobs, from the package."""
-        self._package.jobs.repair()
-        listed = self._package.jobs.list_jobs().jobs
+        listed = self._package.jobs.repair().jobs
         self._followups = self._package.followups()
         self._chains = {chain.root: with_recorded_followups(chain, self._followups) for chain in self.chains}
         for job in (job for chain in self.chains for job in chain.jobs):

@@ -112,12 +112,16 @@ class JobFolders:
         """List every job in its effective state; four listings, whatever the number of data files."""
         return merge_listings({state: self._storage.entries(state) for state in _MOVE_ORDER})
 
-    def repair(self) -> int:
-        """Finish interrupted moves; return the number of deleted files."""
-        stale = self.list_jobs().stale
-        for job in stale:
+    def repair(self) -> JobListing:
+        """Finish interrupted moves; return the jobs, and the stale files that are deleted now."""
+        listing = self.list_jobs()
+        for job in listing.stale:
             self._storage.delete_file(job.path)
-        return len(stale)
+        return listing
+
+    def has_failed(self) -> bool:
+        """Return whether a job has failed; one listing if the folder of failed jobs is empty."""
+        return bool(self._storage.names(FAILED_JOBS)) and bool(self.list_jobs().in_state(FAILED_JOBS))
 
     def add(self, file_name: str, content: bytes, state: TJobState = NEW_JOBS) -> str:
         """Put a job file into a folder; return its path."""
@@ -184,7 +188,7 @@ class JobFolders:
 
         Stale files go first: one of a completed job would make it pending again.
         """
-        if not self.list_jobs().in_state(FAILED_JOBS):
+        if not self.has_failed():
             self.repair()
             self._storage.delete(COMPLETED_JOBS)
 

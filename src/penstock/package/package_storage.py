@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from fsspec.core import split_protocol
@@ -15,14 +16,13 @@ from penstock.package.package import Package
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from penstock.package.info import LoadJobInfo, LoadPackageInfo
     from penstock.package.layout import TJobState, TLoadPackageState
     from penstock.schema import Schema
 
 _FINISHED_FOLDER = ".finished"
-_PENDING_STATUSES: Final[frozenset[TLoadPackageStatus]] = frozenset(("extracted", "normalized"))
 
 
 class PackageStorage:
@@ -67,18 +67,18 @@ class PackageStorage:
 
     def list_packages_with_status(self, status: TLoadPackageStatus) -> Sequence[str]:
         """List the load ids of the packages with a status, earliest first; all finished ones for `loaded`."""
-        finished, others = self._split_by_finished()
-        if status in FINISHED_STATUSES:
-            return sorted([*finished, *self._completed_among(others)])
-        names = [name for name in others if self.package(name).status == status]
-        # On a disk an interrupted delete may leave an empty folder.
-        return [name for name in names if status != "new" or self.package(name).exists()]
+        if status not in FINISHED_STATUSES:
+            return self.list_unfinished_packages(status)
+        return sorted(chain(*self.list_finished_packages()))
 
-    def list_pending_packages(self) -> Sequence[str]:
-        """List the load ids of packages that are extracted or normalized and not finished, earliest first."""
-        return [
-            name for name in self._split_by_finished()[1] if self.package(name).status in _PENDING_STATUSES
-        ]
+    def list_unfinished_packages(self, *statuses: TLoadPackageStatus) -> Sequence[str]:
+        """List the load ids of unfinished packages with one of these statuses, earliest first."""
+        return [name for name in self._split_by_finished()[1] if self._has_status(name, statuses)]
+
+    def list_finished_packages(self) -> tuple[Sequence[str], Sequence[str]]:
+        """List the load ids of finished packages: those that are recorded as finished, and the others."""
+        finished, others = self._split_by_finished()
+        return finished, self._completed_among(others)
 
     def newest_load_id(self) -> str | None:
         """Return the highest load id, of any status."""
@@ -86,7 +86,7 @@ class PackageStorage:
 
     def list_unrecorded_packages(self) -> Sequence[str]:
         """List the load ids of finished packages that are not recorded as finished."""
-        return self._completed_among(self._split_by_finished()[1])
+        return self.list_finished_packages()[1]
 
     def list_new_jobs(self, load_id: str) -> Sequence[str]:
         """List the paths of new jobs, relative to this storage."""
@@ -316,6 +316,12 @@ class PackageStorage:
         if split_protocol(self.storage.root)[0] == split_protocol(folder)[0]:
             return self.storage.with_root(folder or "."), name
         return FileStorage(folder or "."), name
+
+    def _has_status(self, load_id: str, statuses: Collection[TLoadPackageStatus]) -> bool:
+        package = self.package(load_id)
+        status = package.status
+        # On a disk an interrupted delete may leave an empty folder.
+        return status in statuses and (status != "new" or package.exists())
 
     def _completed_among(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self.package(name).final_status() is not None]

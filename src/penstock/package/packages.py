@@ -6,14 +6,14 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from penstock.errors import InternalError, LoadIsDecided, LoadPackageAborted, PackageDamaged
 from penstock.package.ids import create_load_id
 from penstock.package.layout import (
     DATA_FOLDER,
-    FAILED_JOBS,
+    FINISHED_STATUSES,
     PACKAGES_FOLDER,
     SEALED_FILE,
     STATE_FILE,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES: Final = 8 * 1024 * 1024
 _ACCEPTED_KEY: Final = "accepted"
-_UNSEALED_STATUSES: Final[tuple[TLoadPackageStatus, ...]] = ("new", "extracted", "normalized")
+_PENDING_STATUSES: Final[tuple[TLoadPackageStatus, ...]] = ("extracted", "normalized")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,22 @@ class Retention:
 
     data: bool = False
     packages: int | None = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedLoad:
+    """The load in the highest slot, and what remains to be done with it."""
+
+    manifest: Manifest
+    is_ended: bool = False
+    """Whether nothing remains to be done."""
+    abort: LoadDecision | None = None
+    """The abort to complete; its facts describe what is to be undone."""
+
+    @property
+    def to_load(self) -> Manifest | None:
+        """The manifest, if the load is to be rolled forward."""
+        return None if self.is_ended or self.abort else self.manifest
 
 
 @dataclass(frozen=True)
@@ -89,15 +105,19 @@ class Packages:
 
     def with_status(self, status: TLoadPackageStatus) -> list[Package]:
         """Return the packages with this status, oldest first, without those that were marked too late."""
-        packages = [
-            self.package(load_id) for load_id in self.loaded_packages.list_packages_with_status(status)
-        ]
-        return self._split_by_fence(packages)[0] if status in {"extracted", "normalized"} else packages
+        if status not in FINISHED_STATUSES:
+            return self._unfinished_packages(status)
+        return [self.package(load_id) for load_id in self.loaded_packages.list_packages_with_status(status)]
+
+    def pending_packages(self) -> list[Package]:
+        """Return the extracted and normalized packages, oldest first, without those marked too late."""
+        return self._unfinished_packages(*_PENDING_STATUSES)
 
     def known_ids(self) -> frozenset[str]:
         """Return the load ids of all packages that are pending or finished."""
-        pending = [*self.with_status("extracted"), *self.with_status("normalized")]
-        return frozenset((*(package.load_id for package in pending), *self._finished_ids()))
+        pending = self.pending_packages()
+        finished = self.loaded_packages.list_packages_with_status("loaded")
+        return frozenset((*(package.load_id for package in pending), *finished))
 
     @contextmanager
     def lease(
@@ -119,8 +139,8 @@ class Packages:
             yield lease
 
     def _fence_off_earlier_runs(self, lease: Lease) -> None:
-        pending = [self.package(load_id) for load_id in self.normalized_packages.list_pending_packages()]
-        accepted, late = self._split_by_fence(pending)
+        load_ids = self.normalized_packages.list_unfinished_packages(*_PENDING_STATUSES)
+        accepted, late = self._split_by_fence([self.package(load_id) for load_id in load_ids])
         write_fence(self.store, lease.epoch, {_ACCEPTED_KEY: [package.load_id for package in accepted]})
         for package in late:
             lease.notes.append(
@@ -128,6 +148,10 @@ class Packages:
                 "run had started, which extracts the same rows again"
             )
             package.delete()
+
+    def _unfinished_packages(self, *statuses: TLoadPackageStatus) -> list[Package]:
+        load_ids = self.loaded_packages.list_unfinished_packages(*statuses)
+        return self._split_by_fence([self.package(load_id) for load_id in load_ids])[0]
 
     def _split_by_fence(self, pending: Sequence[Package]) -> tuple[list[Package], list[Package]]:
         """Split pending packages into those that count and those whose marker was written too late.
@@ -173,8 +197,8 @@ class Packages:
     def abort(self, manifest: Manifest, facts: Mapping[str, Any] | None = None) -> LoadDecision:
         """Abort a sealed load. Its slot remains taken and its package is kept.
 
-        `facts` describe work to do before the package is finished: `pending_abort` returns the load until
-        `finish` is called.
+        `facts` describe work to do before the package is finished: `last_load` has the abort until `finish`
+        is called.
         """
         decision = self._decide(manifest, "abort", facts)
         if decision.decision == "commit":
@@ -183,18 +207,15 @@ class Packages:
             self.finish(manifest.load_id, "aborted")
         return decision
 
+    def last_load(self) -> SealedLoad | None:
+        """Return the load in the highest slot; complete first what a crash interrupted."""
+        manifest = self.last_sealed()
+        return None if manifest is None else self._complete_sealed(manifest)
+
     def pending_load(self) -> Manifest | None:
         """Return the sealed load to roll forward, or None; complete first what a crash interrupted."""
-        manifest = self.last_sealed()
-        return manifest if manifest is not None and self._sealed_load_state(manifest) == "open" else None
-
-    def pending_abort(self) -> tuple[Manifest, LoadDecision] | None:
-        """Return the load that was aborted with facts and is not finished, or None."""
-        manifest = self.last_sealed()
-        if manifest is None or self._sealed_load_state(manifest) != "aborted":
-            return None
-        decision = self.slots.find_decision(manifest.sequence)
-        return None if decision is None else (manifest, decision)
+        load = self.last_load()
+        return None if load is None else load.to_load
 
     def finish(
         self, load_id: str, status: TLoadPackageStatus = "loaded", retention: Retention | None = None
@@ -206,21 +227,22 @@ class Packages:
         retained = retention or Retention()
         package = self.package(load_id)
         package.complete(status)
-        if not retained.data and not package.jobs.list_jobs().in_state(FAILED_JOBS):
+        if not retained.data and not package.jobs.has_failed():
             package.remove_data()
         self.loaded_packages.record_finished(load_id)
 
     def apply_retention(self, retention: Retention | None = None) -> None:
         """Finish packages that a crash left unrecorded, and delete the oldest beyond those retained."""
         retained = retention or Retention()
-        for load_id in self.loaded_packages.list_unrecorded_packages():
+        recorded, unrecorded = self.loaded_packages.list_finished_packages()
+        for load_id in unrecorded:
             self.finish(load_id, self.package(load_id).final_status() or "loaded", retained)
-        finished = self._finished_ids()
+        finished = sorted((*recorded, *unrecorded))
         excess = 0 if retained.packages is None else max(0, len(finished) - retained.packages)
         last = self.last_sealed() if excess else None
         for load_id in finished[:excess]:
             is_last = last is not None and last.load_id == load_id
-            if not is_last and not self.package(load_id).jobs.list_jobs().in_state(FAILED_JOBS):
+            if not is_last and not self.package(load_id).jobs.has_failed():
                 self.loaded_packages.delete_package(load_id, not_exists_ok=True)
 
     def drop(self, load_id: str) -> TLoadPackageStatus | None:
@@ -234,10 +256,9 @@ class Packages:
 
     def unsealed_packages(self) -> list[Package]:
         """Return the pending packages without a slot, oldest first."""
-        last = self.last_sealed()
-        pending = [package for status in _UNSEALED_STATUSES for package in self.with_status(status)]
-        unsealed = [package for package in pending if last is None or package.load_id != last.load_id]
-        return sorted(unsealed, key=lambda package: package.load_id)
+        unfinished = self._unfinished_packages("new", *_PENDING_STATUSES)
+        last = self.last_sealed() if unfinished else None
+        return [package for package in unfinished if last is None or package.load_id != last.load_id]
 
     def drop_unsealed(self, from_load_id: str = "") -> None:
         """Delete packages without a slot, the newest first: each continues the one before it.
@@ -272,32 +293,30 @@ class Packages:
         if last >= manifest.sequence:
             return last == manifest.sequence  # its content decides
         previous = self.slots.read(last) if last else None
-        if previous is not None and self._sealed_load_state(previous) != "ended":
+        if previous is not None and not self._complete_sealed(previous).is_ended:
             return False
         mark = self.package(manifest.load_id).load_mark()
         return mark is None or mark.sequence == manifest.sequence
 
-    def _sealed_load_state(self, manifest: Manifest) -> Literal["open", "aborted", "ended"]:
-        """Return whether a sealed load is to be rolled forward, to be undone, or done.
-
-        Steps that a crash left out are done first.
-        """
+    def _complete_sealed(self, manifest: Manifest) -> SealedLoad:
+        """Complete the steps of a sealed load that a crash left out; return what remains to be done."""
+        ended = SealedLoad(manifest=manifest, is_ended=True)
         package = self.package(manifest.load_id)
         decision = self.slots.find_decision(manifest.sequence)
         if frozenset(package.store.names("")) <= {SEALED_FILE}:
             # Deleted by hand, or before a late seal wrote its mark: its rows must not count later.
             self._decide(manifest, "abort")
-            return "ended"
+            return ended
         if package.load_mark() is None:
             package.mark_sealed(manifest.mark)
         if package.final_status() is not None:
-            return "ended"
+            return ended
         if decision is None or decision.decision == "commit":
-            return "open"
+            return SealedLoad(manifest=manifest)
         if decision.facts:
-            return "aborted"
+            return SealedLoad(manifest=manifest, abort=decision)
         self.finish(manifest.load_id, "aborted")
-        return "ended"
+        return ended
 
     def _decide(
         self, manifest: Manifest, decision: DecisionKind, facts: Mapping[str, Any] | None = None
@@ -312,9 +331,6 @@ class Packages:
                 facts=dict(facts or {}),
             )
         )
-
-    def _finished_ids(self) -> Sequence[str]:
-        return self.loaded_packages.list_packages_with_status("loaded")
 
     def _storage(self, status: TLoadPackageStatus) -> PackageStorage:
         return PackageStorage(self.store.subfolder(PACKAGES_FOLDER), status)

@@ -35,7 +35,7 @@ def copy_boundaries(unbound: Packages, packages: Packages) -> None:
 
 
 def _pending_states(packages: Packages) -> Iterator[Mapping[str, Any]]:
-    for package in (*packages.with_status("extracted"), *packages.with_status("normalized")):
+    for package in packages.pending_packages():
         state = ExtractManifest.from_dict(package.read_extracted()).state
         if state is not None:
             yield state

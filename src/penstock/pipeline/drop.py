@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from penstock.package import Manifest
     from penstock.package.lease import Lease
+    from penstock.package.packages import SealedLoad
     from penstock.pipeline.target import Target
     from penstock.pipeline.unbound_packages import UnboundPackages
     from penstock.pipeline.workdir import WorkDir
@@ -74,13 +75,16 @@ def abort_local_loads(
                 _LOG.warning("load %s is dropped: its tables may have some of its rows", sealed.load_id)
 
 
-def finish_abort(workspace: Workspace, lease: Lease) -> None:
-    """Undo the remaining commits of a load whose abort was decided by a process that died."""
-    aborted = workspace.packages.pending_abort()
-    if aborted is not None:
-        manifest, decision = aborted
-        with in_stage("load", load_id=manifest.load_id):
-            undo_commits(manifest, decision, workspace.load_target(manifest, lease))
+def finish_abort(workspace: Workspace, lease: Lease) -> SealedLoad | None:
+    """Undo the remaining commits of a load whose abort was decided by a process that died.
+
+    Return the last sealed load, as it was before; None if no load was ever sealed.
+    """
+    last = workspace.packages.last_load()
+    if last is not None and last.abort is not None:
+        with in_stage("load", load_id=last.manifest.load_id):
+            undo_commits(last.manifest, last.abort, workspace.load_target(last.manifest, lease))
+    return last
 
 
 def _load_to_abort(workspace: Workspace, *, with_partial_loads: bool) -> Manifest | None:

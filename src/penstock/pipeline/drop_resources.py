@@ -120,7 +120,7 @@ def save_as_package(
 ) -> str:
     """Save a package whose load drops the resources; return its id. Refused while packages are pending."""
     with packages.lease(pipeline=pipeline_name, times=lease_times) as lease:
-        pending = [*packages.with_status("extracted"), *packages.with_status("normalized")]
+        pending = packages.pending_packages()
         if pending:
             ids = ", ".join(package.load_id for package in pending)
             raise UsageError(f"packages of {pipeline_name!r} are pending: {ids}", hint=_PENDING_HINT)

@@ -254,12 +254,13 @@ class Execution:
     def _resume_sealed_load(self, lease: Lease) -> None:
         """Resume the abort and the sealed load that an earlier run left; a load is applied at most once."""
         with self._recorder.attribute_errors("load"):
-            finish_abort(self._workspace, lease)
-        sealed = self._packages.pending_load()
+            last = finish_abort(self._workspace, lease)
+        if last is None:
+            # Before the first sealed load ever: the storage must keep its promises.
+            require_trust(self._packages.store)
+            return
+        sealed = last.to_load
         if sealed is None:
-            if not self._packages.slots.last():
-                # Before the first sealed load ever: the storage must keep its promises.
-                require_trust(self._packages.store)
             return
         self._recorder.pending_ids.add(sealed.load_id)
         with self._load_stage(sealed.load_id):
@@ -286,9 +287,9 @@ class Execution:
 
     def _pending_packages(self) -> list[Package]:
         """Return the packages to load before new data, oldest first."""
-        pending = [*self._packages.with_status("extracted"), *self._packages.with_status("normalized")]
+        pending = self._packages.pending_packages()
         self._recorder.pending_ids |= {package.load_id for package in pending}
-        return sorted(pending, key=lambda package: package.load_id)
+        return pending
 
     # --- extract
 

@@ -96,8 +96,10 @@ class Extraction:
         """Return for each flow its incomplete package with waves of work items; delete all others."""
         if self.executors is None:
             return [None for _ in flows]
-        last_sealed = self.packages.last_sealed()
         incomplete = self.packages.with_status("new")
+        if not incomplete:
+            return [None for _ in flows]
+        last_sealed = self.packages.last_sealed()
         # Loads are ordered by the times in their ids: none may follow a later one.
         newer = [
             package for package in incomplete if last_sealed is None or package.load_id > last_sealed.load_id

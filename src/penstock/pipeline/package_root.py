@@ -46,7 +46,8 @@ def _reason_to_refuse(workspace: Workspace, recorded: str) -> str | None:
     """Return what may be unfinished in the recorded folder; None if nothing is."""
     packages = Packages.at(recorded, credentials=workspace.target.config.storage_credentials)
     try:
-        last_sealed, pending = packages.last_sealed(), packages.unsealed_packages()
+        # In this order: a package that is sealed meanwhile is the last one.
+        pending, last_sealed = packages.unsealed_packages(), packages.last_sealed()
         is_finished = last_sealed is None or packages.package(last_sealed.load_id).final_status() is not None
         has_files = bool(packages.store.names(""))
     except (OSError, PenstockError, ValueError) as error:

@@ -121,7 +121,7 @@ def snapshot_after_pending(
     state, change_id = snapshot.state, snapshot.change_id
     if sealed is not None:
         state, change_id = from_typed(thaw(sealed.state)), None
-    pending = [*packages.with_status("extracted"), *packages.with_status("normalized")]
+    pending = packages.pending_packages()
     pending += unbound.with_status("extracted") if unbound is not None else []
     for package in sorted(pending, key=lambda package: package.load_id):
         if sealed is None or package.load_id != sealed.load_id:

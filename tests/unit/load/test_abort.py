@@ -18,6 +18,7 @@ from penstock.errors import (
     TablesMovedOn,
 )
 from penstock.load.abort import abort_load, commits_to_undo, has_started, undo_commits
+from penstock.package.packages import SealedLoad
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,9 +49,9 @@ def abort_sealed(manifest: Manifest, target: LoadTarget) -> None:
 
 def resume_abort(target: LoadTarget) -> None:
     """As the next run does."""
-    found = target.packages.pending_abort()
-    if found is not None:
-        undo_commits(*found, target)
+    last = target.packages.last_load()
+    if last is not None and last.abort is not None:
+        undo_commits(last.manifest, last.abort, target)
 
 
 def status(scenario: LoadScenario) -> str:
@@ -68,7 +69,7 @@ def test_an_aborted_load_is_rolled_back_and_keeps_its_slot(
     assert set(scenario.world.undone) == DONE
     assert status(scenario) == "aborted"
     packages = scenario.target().packages
-    assert (packages.pending_load(), packages.pending_abort()) == (None, None)
+    assert packages.last_load() == SealedLoad(manifest=scenario.manifest, is_ended=True)
     assert packages.slots.last() == 1
     assert scenario.commits() == 0
     with pytest.raises(LoadPackageAborted):

@@ -160,7 +160,7 @@ def test_an_interrupted_move_counts_as_done_and_can_be_finished(packages: Packag
     package.store.put(f"completed_jobs/{NAME}", encode_control(replace(job(package), rows=8).to_dict()))
 
     assert package.job(NAME).rows == 8
-    assert package.jobs.repair() == 1
+    assert len(package.jobs.repair().stale) == 1
     assert package.store.names("new_jobs") == []
 
 

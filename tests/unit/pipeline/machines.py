@@ -458,7 +458,7 @@ class World:
 
         def promise() -> None:
             packages = self.packages()
-            pending = [*packages.with_status("extracted"), *packages.with_status("normalized")]
+            pending = packages.pending_packages()
             complete = FileLedger(packages.store.subfolder("ledger")).complete_loads()
             counting = {package.load_id for package in pending} | {load.load_id for load in complete}
             assert counting.issuperset(loads), f"packages {loads} are reported, and {counting} count"
