@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
@@ -62,7 +63,7 @@ def _sum_if_known(sizes: Sequence[int | None]) -> int | None:
     return sum(counted) if len(counted) == len(sizes) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """Everything needed to apply a load any number of times. Its size grows with tables, not with files."""
 
@@ -85,14 +86,18 @@ class Manifest:
 
     def to_json(self) -> bytes:
         """Return the content of the slot."""
+        return self._content
+
+    @cached_property
+    def _content(self) -> bytes:
         document = asdict(self)
         del document["stored_hash"]
         return encode_control(document)
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """SHA-256 of the slot's content, in hexadecimal digits."""
-        return self.stored_hash or hashlib.sha256(self.to_json()).hexdigest()
+        return self.stored_hash or hashlib.sha256(self._content).hexdigest()
 
     @property
     def is_refresh(self) -> bool:
