@@ -19,6 +19,7 @@ from penstock.package.load_index import (
     PipelineLoads,
     rank_of,
 )
+from penstock.package.remembered_files import RememberedFiles
 from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:
@@ -43,21 +44,28 @@ class FileLedger:
     of loads avoids listing all loads; without it they are listed.
     """
 
-    def __init__(self, store: FileStorage) -> None:
+    def __init__(self, store: FileStorage, *, remembers_files: bool = False) -> None:
+        """`remembers_files` is for a run that holds its lease: files that never change are read once."""
         self._store, self._index = store, LoadIndex(store)
+        self._unchanging = RememberedFiles(store) if remembers_files else store
         self._cached_summary: LoadSummary | None = None
+
+    def with_remembered_files(self) -> FileLedger:
+        """Return the ledger for a run that holds its lease: files that never change are read once."""
+        return FileLedger(self._store, remembers_files=True)
 
     def initialize(self) -> None:
         """Create the dataset unless it exists."""
-        self._store.put_if_absent(_INIT_FILE, as_json(_LAYOUT_VERSION))
+        if not self._store.has_file(_INIT_FILE):
+            self._store.put_if_absent(_INIT_FILE, as_json(_LAYOUT_VERSION))
 
     def is_initialized(self) -> bool:
         """Return whether the dataset exists."""
-        return self._store.has_file(_INIT_FILE)
+        return self._unchanging.has_file(_INIT_FILE)
 
     def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
         """Return the commit of a load; None before it is complete."""
-        document = self._store.read_json(_load_file(schema_name, load_id))
+        document = self._unchanging.read_json(_load_file(schema_name, load_id))
         return _commit_record(document) if document is not None else None
 
     def last_commit(self, pipeline_name: str) -> CommitRecord | None:
@@ -201,7 +209,7 @@ class FileLedger:
         return self._cached_summary
 
     def _is_complete(self, load: IndexedLoad) -> bool:
-        return self._store.has_file(_load_file(load.schema_name, load.load_id))
+        return self._unchanging.has_file(_load_file(load.schema_name, load.load_id))
 
     def _with_unannounced(self, summary: LoadSummary) -> LoadSummary:
         """Add loads that are not in the index, such as dlt's; the id range of each schema is skipped."""
@@ -265,9 +273,8 @@ class FileLedger:
         second = schema.version.split("__")[-2].partition(".")[0] if schema and schema.version else ""
         # A time with another number of digits, of a clock that was never set, sorts elsewhere.
         after = f"{schema_name}__{second}" if len(second) == _EPOCH_SECOND_DIGITS else ""
-        return self._row_names(VERSION_TABLE, schema_name, after=after) or self._row_names(
-            VERSION_TABLE, schema_name
-        )
+        names = self._row_names(VERSION_TABLE, schema_name, after=after)
+        return names or (self._row_names(VERSION_TABLE, schema_name) if after else [])
 
     def _scan_last_commit(self, pipeline_name: str) -> CommitRecord | None:
         for load in reversed(self.complete_loads()):
@@ -288,14 +295,14 @@ class FileLedger:
         return None
 
     def _read_state(self, name: str | None) -> StateInfo | None:
-        document = self._store.read_json(f"{STATE_TABLE}/{name}") if name else None
+        document = self._unchanging.read_json(f"{STATE_TABLE}/{name}") if name else None
         if document is None:
             return None
         document["created_at"] = datetime.fromisoformat(document["created_at"])
         return StateInfo(**{column.name: document[column.name] for column in fields(StateInfo)})
 
     def _read_schema(self, name: str) -> StorageSchemaInfo | None:
-        document = self._store.read_json(f"{VERSION_TABLE}/{name}")
+        document = self._unchanging.read_json(f"{VERSION_TABLE}/{name}")
         if document is None:
             return None
         inserted_at = datetime.fromisoformat(document["inserted_at"])

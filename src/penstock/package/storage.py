@@ -156,8 +156,10 @@ class FileStorage:
     def read_json(self, name: str) -> Any | None:
         """Return the content of a JSON file; None when it does not exist."""
         content = self.read(name)
-        if content is None:
-            return None
+        return None if content is None else self.decode_json(name, content)
+
+    def decode_json(self, name: str, content: bytes) -> Any:
+        """Decode the content of a JSON file; an error names the file."""
         document = from_json(content, path=self.path(name))
         if document is None:  # None means a missing file
             raise PackageDamaged(path=self.path(name), reason="it contains only null")

@@ -152,13 +152,17 @@ class Workspace:
 
     @contextmanager
     def lease(self, on_lost: Callable[[], None] | None = None) -> Iterator[Lease]:
-        """Hold the lease of the pipeline in a block."""
+        """Hold the lease of the pipeline in a block; in it the ledger reads files that never change once."""
+        ledger = self.ledger
         with self.packages.lease(
             pipeline=self.target.pipeline.pipeline_name, times=self.run_settings.lease_times, on_lost=on_lost
         ) as lease:
+            if isinstance(ledger, FileLedger):
+                self.ledger = ledger.with_remembered_files()
             try:
                 yield lease
             finally:
+                self.ledger = ledger
                 self._lease_notes += lease.notes
 
     def load_target(self, manifest: Manifest, lease: Lease) -> LoadTarget:

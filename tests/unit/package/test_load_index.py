@@ -175,6 +175,7 @@ class World:
         self.open: dict[str, Load] = {}
         self.sequences: Counter[str] = Counter()
         self.moments: list[tuple[Any, list[CompleteLoad]]] = []
+        self.reader = self.ledger().with_remembered_files()
 
     def ledger(self, disk: Disk | None = None) -> FileLedger:
         return FileLedger(FileStorage(self.root, files=disk or self.disk))
@@ -251,10 +252,14 @@ class World:
         for pipeline in PIPELINES:
             assert ours.last_commit(pipeline) == listed._scan_last_commit(pipeline)
             assert ours.last_state(pipeline) == listed._read_state(listed._scan_last_state(pipeline))
+            # A reader that remembers files finds all that others have written since.
+            assert self.reader.last_commit(pipeline) == ours.last_commit(pipeline)
+            assert self.reader.last_state(pipeline) == ours.last_state(pipeline)
         for schema in SCHEMAS:
             names = listed._row_names(VERSION_TABLE, schema)
             newest = max(names, key=lambda name: float(name.split("__")[-2]), default=None)
             assert ours.last_schema(schema) == (listed._read_schema(newest) if newest else None)
+            assert self.reader.last_schema(schema) == ours.last_schema(schema)
         snapshot = ours.snapshot()
         assert list(snapshot.last_loads().items()) == list(
             {load.schema_name: load.load_id for load in complete}.items()

@@ -16,7 +16,7 @@ from penstock.interfaces import JobClientBase
 from penstock.package import FileStorage
 from penstock.package.lease import hold_lease
 from penstock.pipeline.schema_files import SchemaFiles
-from penstock.pipeline.workspace import choose_row_sender
+from penstock.pipeline.workspace import Workspace, choose_row_sender
 from penstock.schema import Schema, Table
 
 if TYPE_CHECKING:
@@ -117,3 +117,17 @@ def test_rows_are_sent_by_setting_or_where_a_client_cannot_write(
 
     assert (send is not None) is sends
     assert not (tmp_path / "folder" / "_probe").exists()
+
+
+def test_files_of_the_ledger_are_remembered_only_while_the_lease_is_held(tmp_path: Path) -> None:
+    workspace = Workspace(new_pipeline(tmp_path, World(tmp_path))._target(), spark=fake_session())
+    ledger = workspace.ledger
+    ledger.initialize()
+    marker = next(tmp_path.rglob("init"))
+
+    with workspace.lease():
+        assert workspace.ledger.is_initialized()
+        marker.unlink()
+        assert workspace.ledger.is_initialized()
+
+    assert not workspace.ledger.is_initialized()
