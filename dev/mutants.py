@@ -98,6 +98,13 @@ MUTANTS = (
         f"{PACKAGE}/test_storage.py",
     ),
     unit(
+        "sync of the folders of a group of files",
+        "package/local_files.py",
+        "        for folder in folders:\n            _fsync_folder(folder)\n",
+        "",
+        f"{PACKAGE}/test_storage.py",
+    ),
+    unit(
         "path traversal in names",
         "package/storage.py",
         'if part in {"", ".", ".."}:',

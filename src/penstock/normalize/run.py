@@ -87,10 +87,11 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     )
     stored = with_declared_tables(schema.stored, extracted)
     inputs = table_inputs(extracted.tables, truncated)
-    roots, stored = _normalize_tables(context, inputs, stored, table_defaults, progress)
-    schema_after = _schema_after(schema, stored, roots)
-    folders = _describe_folders(context, roots)
-    entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, folders, attempt)]
+    with package.store.folders_synced_at_end():
+        roots, stored = _normalize_tables(context, inputs, stored, table_defaults, progress)
+        schema_after = _schema_after(schema, stored, roots)
+        folders = _describe_folders(context, roots)
+        entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, folders, attempt)]
     sizes = written_bytes(roots, folders)
     return NormalizedPackage(
         tables=tuple(entries),

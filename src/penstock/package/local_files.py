@@ -7,13 +7,19 @@ import os
 import shutil
 import stat
 import uuid
-from contextlib import suppress
-from typing import IO, Final, NamedTuple
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Larger than any control file; without a limit a wrong file could fill the memory.
 MAX_CONTROL_FILE_BYTES: Final = 256 * 1024 * 1024
 TEMP_PREFIX: Final = ".tmp-"
 _DELETE_ATTEMPTS = 10
+
+_folders_to_sync: ContextVar[dict[str, None] | None] = ContextVar("_folders_to_sync", default=None)
 
 
 class DirEntry(NamedTuple):
@@ -263,7 +269,28 @@ def _delete_folder(folder: str) -> None:
     shutil.rmtree(folder)
 
 
+@contextmanager
+def folders_synced_at_end() -> Iterator[None]:
+    """Sync each folder once at the end of a block, and not after each file that gets a name in it.
+
+    The content of files is synced as always. Only for files that count once a later file is written: that
+    one, and what put-if-absent decides, must not be written in the block. Other threads are not affected.
+    """
+    folders: dict[str, None] = {}
+    token = _folders_to_sync.set(folders)
+    try:
+        yield
+    finally:
+        _folders_to_sync.reset(token)
+        for folder in folders:
+            _fsync_folder(folder)
+
+
 def _fsync_folder(folder: str) -> None:
+    postponed = _folders_to_sync.get()
+    if postponed is not None:
+        postponed[folder] = None
+        return
     try:
         handle = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:  # another process deleted the package meanwhile

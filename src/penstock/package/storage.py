@@ -7,7 +7,7 @@ import re
 import shutil
 import uuid
 from bisect import bisect_left, bisect_right
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from itertools import accumulate, islice
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
@@ -16,13 +16,19 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from penstock.errors import PackageDamaged, UnsafePath, UsageError, translate_disk_full
-from penstock.package.local_files import MAX_CONTROL_FILE_BYTES, LocalFiles, is_link
+from penstock.package.local_files import (
+    MAX_CONTROL_FILE_BYTES,
+    LocalFiles,
+    folders_synced_at_end,
+    is_link,
+)
 from penstock.package.object_files import ObjectFiles, StoreStream, translate_store_errors
 from penstock.spark.paths import local_path
 from penstock.spark.s3 import object_store_options, s3a_conf, s3fs_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from penstock.config import AwsCredentials
     from penstock.package.local_files import DirEntry
@@ -308,6 +314,13 @@ class FileStorage:
         with translate_disk_full(self.path(name)):
             stream = self._files.open_new(self._resolve(name))
         return cast("IO[bytes]", StoreStream(stream, self.path(name)))
+
+    def folders_synced_at_end(self) -> AbstractContextManager[None]:
+        """Return a block that on a disk syncs each folder once, at its end.
+
+        All files that are written in it must count only once a file is written after it.
+        """
+        return folders_synced_at_end() if self.is_local else nullcontext()
 
     @contextmanager
     def _translate_path_errors(self, name: str) -> Iterator[None]:

@@ -401,6 +401,40 @@ def test_names_are_durable_after_a_power_cut(
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the names of open files are read there")
+def test_folders_of_a_group_of_files_are_synced_once_before_a_later_file(
+    tmp_path: Path, synced: list[str]
+) -> None:
+    storage = FileStorage(str(tmp_path))
+
+    with storage.folders_synced_at_end():
+        for name in ("jobs/a", "jobs/b", "data/1/part", "data/2/part"):
+            storage.put(name, b"1")
+        assert len(synced) == 4, "content is synced at once"
+        assert not any(Path(path).is_dir() for path in synced)
+    folders = [path.removeprefix(str(tmp_path)) for path in synced[4:]]
+    assert sorted(folders) == ["", "/data", "/data/1", "/data/2", "/jobs"]
+
+    storage.put("marker", b"")
+    assert synced[9:] == [synced[9], str(tmp_path)]
+    assert ".tmp-" in synced[9]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the names of open files are read there")
+def test_folders_of_a_group_that_fails_are_synced_too(tmp_path: Path, synced: list[str]) -> None:
+    storage = FileStorage(str(tmp_path))
+
+    def write_group() -> None:
+        with storage.folders_synced_at_end():
+            storage.put("a", b"1")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_group()
+
+    assert synced[1:] == [str(tmp_path)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the names of open files are read there")
 def test_the_content_of_a_file_is_synced_before_it_has_its_name(tmp_path: Path, synced: list[str]) -> None:
     LocalFiles().put(f"{tmp_path}/a", b"1")
     LocalFiles().put_if_absent(f"{tmp_path}/b", b"1")
