@@ -16,6 +16,7 @@ from penstock.destinations.delta.ddl import (
 from penstock.destinations.delta.history import SCHEMA_METADATA
 from penstock.destinations.delta.maintenance import DeltaMaintenance
 from penstock.destinations.delta.run import USER_METADATA, DeltaTables
+from penstock.destinations.delta.small_reads import read_columns, read_small_table
 from penstock.destinations.lake.client import LakeClient
 from penstock.destinations.lake.ddl import (
     change_type_statement,
@@ -80,7 +81,9 @@ class DeltaClient(LakeClient, WithSmallTables):
 
     def read_small_table(self, table: str, version: int | None = None) -> pa.Table | None:
         """Return all rows of a small table without Spark; None if Spark has to read it."""
-        return self.tables.read_small(table, version, self.config.storage_credentials)
+        if not self.is_by_path:
+            return None
+        return read_small_table(self.store, table, version, self.config.storage_credentials)
 
     def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
         """Return whether a version of a table has the commit of another writer instead of that of a job."""
@@ -143,8 +146,11 @@ class DeltaClient(LakeClient, WithSmallTables):
             maintenance.run(tables, load_id, spark=self.session())
 
     def _struct(self, table: str) -> dict[str, Any]:
-        columns = self.tables.read_columns(table, self.config.storage_credentials)
-        return super()._struct(table) if columns is None else columns
+        if self._settings.commits_by_reference:
+            columns = read_columns(self.store, table, self.config.storage_credentials)
+            if columns is not None:
+                return columns
+        return super()._struct(table)
 
 
 def _may_be_reclustered(table: Table, previous: Table | None) -> bool:

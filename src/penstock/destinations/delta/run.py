@@ -6,7 +6,7 @@ import threading
 import uuid
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
@@ -36,7 +36,6 @@ from penstock.destinations.delta.history import (
     undo_metadata,
 )
 from penstock.destinations.delta.log_commits import read_commit, read_commits
-from penstock.destinations.delta.small_reads import read_columns, read_small_table
 from penstock.destinations.lake.addressing import DatasetTables
 from penstock.destinations.lake.ddl import changed_properties, set_properties_statement
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
@@ -50,10 +49,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from penstock.config import AwsCredentials
     from penstock.destinations.delta.file_commit_plan import WriteMode
     from penstock.destinations.delta.file_stats import DataFile
     from penstock.destinations.delta.history import Commit
@@ -95,20 +92,6 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     """The target size of a file in bytes; None leaves it to the number of tasks."""
     commits_by_reference: bool = False
     """Whether files are committed without Spark, to tables by path that are known to take them."""
-
-    def read_small(
-        self, table: str, version: int | None, credentials: AwsCredentials | None
-    ) -> pa.Table | None:
-        """Return all rows of a small table without Spark; None if Spark has to read it."""
-        if not isinstance(self.addressing, PathTables):
-            return None
-        return read_small_table(self.addressing.store, table, version, credentials)
-
-    def read_columns(self, table: str, credentials: AwsCredentials | None) -> dict[str, Any] | None:
-        """Return the columns of a table without Spark, in its JSON; None if Spark has to read them."""
-        if not self.commits_by_reference or not isinstance(self.addressing, PathTables):
-            return None
-        return read_columns(self.addressing.store, table, credentials)
 
     @property
     def can_merge_from_itself(self) -> bool:
