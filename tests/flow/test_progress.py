@@ -95,8 +95,9 @@ def test_a_long_job_of_a_frame_reports_its_stages_and_its_rows(
 @pytest.mark.skipif(MODE == "connect", reason="Connect has no groups of jobs")
 @pytest.mark.every_mode
 def test_the_users_spark_job_group_is_restored_after_a_run(
-    spark: SparkSession, location: str, tmp_path: Path
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "0")
     pipeline, context = make_pipeline(location, tmp_path, spark), spark.sparkContext
 
     pipeline.run([{"id": 1}], table_name="items")
