@@ -1,7 +1,17 @@
 """The version of penstock."""
 
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-__version__: Final = "0.1.0"
+
+def _installed_version() -> str:
+    """Return the version of the installed distribution; `unknown` for files that were not installed."""
+    try:
+        return version("penstock")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+__version__: Final = _installed_version()
 
 __all__ = ["__version__"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from penstock.cli.command_groups import CommandGroup
 from penstock.cli.doctor import Finding, examine
 from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipelines import pipelines
@@ -17,6 +18,7 @@ from penstock.cli.program import run_program
 from penstock.config import read_settings
 from penstock.package import Packages
 from penstock.package.storage import absolute_path
+from penstock.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from penstock.package import LoadPackageInfo, TLoadPackageStatus
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="Declarative data ingestion on Spark.",
     no_args_is_help=True,
     add_completion=False,
@@ -35,9 +38,21 @@ app.add_typer(pipelines, name="pipeline")
 _MARKS = {"ok": "[green]ok  [/green]", "warning": "[yellow]note[/yellow]", "failure": "[red]FAIL[/red]"}
 
 
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature of an option's callback
+    if wanted:
+        typer.echo(f"penstock {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def penstock() -> None:
+def penstock(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
     """Declarative data ingestion on Spark."""
+    del version  # its callback has printed it
 
 
 @app.command()

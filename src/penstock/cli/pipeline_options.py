@@ -13,7 +13,7 @@ import typer
 
 from penstock.cli.output import print_text
 from penstock.config import pipelines_folder
-from penstock.errors import UsageError
+from penstock.errors import UsageError, suggestion
 from penstock.interfaces import Destination
 from penstock.pipeline import late_imports
 from penstock.pipeline.context import PipelineContext
@@ -123,7 +123,7 @@ class PipelineRef:
 
     def _unknown_pipeline_error(self) -> UsageError:
         names = [local.name for local in local_pipelines(self.folder)]
-        choice = f"use one of: {', '.join(names)}" if names else "the folder has no pipelines"
+        choice = suggestion(self.name, names) if names else "the folder has no pipelines"
         return UsageError(
             f"pipeline {self.name!r} does not exist in {self.folder}",
             hint=f"{choice}; name another folder with --pipelines-dir, or pass --destination and "

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
 
+from penstock.cli.command_groups import PIPELINE_NAME, CommandGroup, PipelineNameGroup
 from penstock.cli.output import mask_secrets, print_json, print_text
 from penstock.cli.overview import overview_lines, pipeline_overview, pipeline_summary, pipelines_table
 from penstock.cli.packages import print_failed_jobs, print_package, print_packages, size_of
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
     from penstock.schema import Schema
 
-_NAME = "NAME"
 EXIT_NOT_CONFIRMED = 2
 """The exit code of a command that needs a confirmation and has no terminal."""
 EXIT_FAILED_JOBS = 3
@@ -47,24 +46,11 @@ _AFTER_DROP_TEXT = "The next run extracts the dropped data again and starts work
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-class PipelineNameGroup(TyperGroup):
-    """A group that treats every word that is not one of its commands as the name of a pipeline."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return `list`, or the group of commands for one pipeline."""
-        return super().get_command(ctx, cmd_name) or self.commands[_NAME]
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Treat `list` as the name of a pipeline if a command for a pipeline follows."""
-        pipeline_group: Any = self.commands[_NAME]
-        if args[1:] and args[1] in pipeline_group.commands:
-            return args[0], pipeline_group, args[1:]
-        return super().resolve_command(ctx, args)
-
-
 pipelines = typer.Typer(cls=PipelineNameGroup, help="Inspect and repair pipelines.", no_args_is_help=True)
-pipeline_commands = typer.Typer(help="The commands for one pipeline, by its name.", no_args_is_help=True)
-pipelines.add_typer(pipeline_commands, name=_NAME)
+pipeline_commands = typer.Typer(
+    cls=CommandGroup, help="The commands for one pipeline, by its name.", no_args_is_help=True
+)
+pipelines.add_typer(pipeline_commands, name=PIPELINE_NAME)
 
 
 class SchemaFormat(StrEnum):

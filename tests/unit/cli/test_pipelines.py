@@ -15,8 +15,10 @@ from tests.unit.cli.factories import (
     make_stuck_package,
     orders,
 )
+from typer.testing import CliRunner
 
 import penstock
+from penstock.cli.app import app
 from penstock.cli.overview import pipelines_table, run_summary
 from penstock.errors import (
     CannotRestorePipelineException,
@@ -29,6 +31,8 @@ from penstock.pipeline.trace import PipelineTrace, StepTrace, StoredStepInfo
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from typer.testing import Result
 
 
 def test_pipelines_are_listed_by_name_with_how_their_last_runs_ended(disk: Path) -> None:
@@ -119,8 +123,72 @@ def test_an_unknown_pipeline_is_an_error_that_lists_the_known_ones(disk: Path, c
     assert nobody.message == f"pipeline 'shop' does not exist in {disk}"
     assert nobody.hint.startswith("the folder has no pipelines; ")
     assert isinstance(error, UsageError)
-    assert error.hint.startswith("use one of: crm, erp; ")
+    assert error.hint.startswith("known: crm, erp; ")
     assert not (disk / "shop").exists()
+
+
+def test_an_unknown_pipeline_is_an_error_with_the_most_similar_name(disk: Path) -> None:
+    extract_package("shop")
+
+    error = invoke("shpo", "info").exception
+
+    assert isinstance(error, UsageError)
+    assert error.hint.startswith("did you mean 'shop'? Known: shop; ")
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("info shop", "shop info"),
+        ("failed-jobs shop 17.5 --json", "shop failed-jobs 17.5 --json"),
+        ("trace --last 5", "NAME trace --last 5"),
+        ("state", "NAME state"),
+    ],
+)
+def test_a_command_before_the_name_is_an_error_with_the_right_order(
+    disk: Path, words: str, command: str
+) -> None:
+    extract_package("shop")
+
+    done = invoke(*words.split())
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"The name of a pipeline precedes the command: root pipeline {command}" in error_text(done)
+
+
+def test_a_pipeline_may_have_the_name_of_one_of_its_commands(disk: Path) -> None:
+    extract_package("info")
+
+    (info,) = json_output("info", "info")
+
+    assert info["pipeline_name"] == "info"
+    assert invoke("info", "--help").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("pipeline shop inf", "No such command 'inf': did you mean 'info'? Known: info, trace, "),
+        ("pipelines list", "No such command 'pipelines': did you mean 'pipeline'? Known: doctor, "),
+        ("inspect", "No such command 'inspect': known: doctor, run, packages, pipeline."),
+    ],
+)
+def test_an_unknown_command_is_an_error_with_the_most_similar_one(words: str, text: str) -> None:
+    done = CliRunner().invoke(app, words.split())
+
+    assert done.exit_code == 2
+    assert text in error_text(done)
+
+
+def test_the_version_is_printed() -> None:
+    done = CliRunner().invoke(app, ["--version"])
+
+    assert (done.exit_code, done.stdout) == (0, f"penstock {penstock.__version__}\n")
+
+
+def error_text(done: Result) -> str:
+    """Return what a command has printed to the standard error, without the frame and its line breaks."""
+    return " ".join(done.stderr.replace("│", " ").split())
 
 
 def test_a_name_that_leads_out_of_the_folder_is_refused(disk: Path) -> None:

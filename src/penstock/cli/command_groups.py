@@ -1,0 +1,57 @@
+"""Groups of commands whose errors name the command to type."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from typer.core import TyperGroup
+
+from penstock.errors import suggestion
+
+PIPELINE_NAME = "NAME"
+"""The placeholder for the name of a pipeline, under which its commands are registered."""
+_HELP = "--help"
+
+
+class CommandGroup(TyperGroup):
+    """A group whose error for an unknown command has the most similar one."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names."""
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}: {suggestion(args[0], self.list_commands(ctx))}.")
+        return super().resolve_command(ctx, args)
+
+
+class PipelineNameGroup(TyperGroup):
+    """A group that treats every word that is not one of its commands as the name of a pipeline."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return `list`, or the group of commands for one pipeline."""
+        return super().get_command(ctx, cmd_name) or self.commands[PIPELINE_NAME]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Treat `list` as the name of a pipeline if a command for a pipeline follows.
+
+        A command before the name is an error with the right order.
+        """
+        pipeline_group: Any = self.commands[PIPELINE_NAME]
+        command, *words = args
+        if words and words[0] in pipeline_group.commands:
+            return command, pipeline_group, words
+        if command in pipeline_group.commands and words[:1] != [_HELP]:
+            right_order = _with_name_first(command, words)
+            ctx.fail(f"The name of a pipeline precedes the command: {ctx.command_path} {right_order}")
+        return super().resolve_command(ctx, args)
+
+
+def _with_name_first(command: str, words: list[str]) -> str:
+    """Return the words of a command line with the name of the pipeline first.
+
+    >>> _with_name_first("info", ["shop", "--json"]), _with_name_first("info", ["--json"])
+    ('shop info --json', 'NAME info --json')
+    """
+    has_name = bool(words) and not words[0].startswith("-")
+    name, rest = (words[0], words[1:]) if has_name else (PIPELINE_NAME, words)
+    return shlex.join([name, command, *rest])
