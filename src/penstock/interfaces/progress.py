@@ -69,6 +69,9 @@ class Collector:
     def mark(self, name: str, state: str, *, size: int | None = None, message: str | None = None) -> None:
         """Set the state of a resource or table; `size` is in bytes, `message` is a reason."""
 
+    def note(self, text: str) -> None:
+        """Receive a fact about the run, such as that Spark is starting; also between steps."""
+
     def stages(self, running: Sequence[SparkStage]) -> None:
         """Receive the running stages of Spark; may be called by another thread."""
 

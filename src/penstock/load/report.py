@@ -93,6 +93,9 @@ class LoadInfo(StepResult[PackageReport]):
     staging_name: str | None = None
     staging_displayable_credentials: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    """The duration of each step, and as `start` that of the start of Spark if the run has started it."""
+    total_seconds: float | None = None
+    """The duration of the call, with what is between the steps; None where it was not measured."""
     notes: tuple[str, ...] = ()
     failed_resources: Mapping[str, PenstockError] = field(default_factory=dict)
     """The errors of resources that were left out, by name; only with `on_error="continue"`."""
@@ -158,6 +161,7 @@ class LoadInfo(StepResult[PackageReport]):
                 {"resource": name, "error": why.message} for name, why in self.failed_resources.items()
             ],
             "seconds": dict(self.seconds),
+            "total_seconds": self.total_seconds,
             "notes": list(self.notes),
         }
 
@@ -168,7 +172,7 @@ class LoadInfo(StepResult[PackageReport]):
                 [f"Pipeline {self.pipeline_name!r} had nothing to load into {where}", *self._last_lines()]
             )
         steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in self.seconds.items())
-        total = sum(self.seconds.values())
+        total = sum(self.seconds.values()) if self.total_seconds is None else self.total_seconds
         packages = human_count(len(self.packages), "package")
         lines = [
             f"Pipeline {self.pipeline_name!r} loaded {packages} in {total:.1f} s ({steps})",

@@ -7,6 +7,7 @@ extract new data, and for each package normalize, seal, load.
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -184,7 +185,7 @@ class Execution:
         self._record_start()
         try:
             # Before the lease: a session may be refused.
-            self._workspace.open_sessions()
+            self._open_sessions()
             with self._workspace.lease(on_lost=self._workspace.interrupt) as lease, self._workspace.client:
                 self._recorder.has_begun_work = True
                 try:
@@ -206,6 +207,13 @@ class Execution:
     def _close(self) -> None:
         self._recorder.notes += self._workspace.notes
         self._workspace.close()
+        self._recorder.record_end()
+
+    def _open_sessions(self) -> None:
+        """Open the sessions of the run, and record the duration if that starts Spark."""
+        began = time.monotonic()
+        if self._workspace.open_sessions():
+            self._recorder.start_seconds = time.monotonic() - began
 
     def _check_package_root(self) -> None:
         note = check_package_root(self._workspace, record=True)

@@ -97,6 +97,10 @@ class LiveCollector(Collector):
             if self._view is not None:
                 self._view.mark(name, state, now=self._clock(), size=size, message=message)
 
+    def note(self, text: str) -> None:
+        """Print a line, above the view if there is one."""
+        self.console.print(text, markup=False, highlight=False)
+
     def stages(self, running: Sequence[SparkStage]) -> None:
         """Set the running stages of Spark."""
         with self._lock:

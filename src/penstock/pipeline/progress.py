@@ -80,6 +80,10 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
         if message is not None:
             self._write(f"{name} {state}: {message}")
 
+    def note(self, text: str) -> None:
+        """Write a line at once."""
+        self._write(text)
+
     def _start(self, step: str) -> None:
         super()._start(step)
         self._counts.clear()
@@ -107,7 +111,7 @@ class log(Collector):  # noqa: N801 - users write `progress=penstock.progress.lo
         return ", ".join([*counts, *stats])
 
     def _write(self, text: str) -> None:
-        line = f"{self.step}: {text}"
+        line = text if self.step is None else f"{self.step}: {text}"
         if isinstance(self._logger, logging.Logger):
             self._logger.log(self._level, line)
         else:
@@ -149,6 +153,10 @@ class tqdm(Collector):  # noqa: N801 - users write `progress=penstock.progress.t
         del size
         if message is not None:
             self._write(f"{name} {state}: {message}")
+
+    def note(self, text: str) -> None:
+        """Write a line above the bars."""
+        self._write(text)
 
     def _stop(self) -> None:
         for bar in self._bars.values():

@@ -46,7 +46,7 @@ class Recorder:
     ) -> None:
         """`history` is where the start of the run is recorded; `pipeline` is that of the infos."""
         self.pipeline_name, self._hooks, self._history = pipeline_name, hooks, history
-        self._pipeline = pipeline
+        self._pipeline, self._began = pipeline, time.monotonic()
         self.transaction_id = uuid.uuid4().hex
         self.started_at = datetime.now(UTC)
         self.destination_info: Mapping[str, Any] = {
@@ -66,6 +66,10 @@ class Recorder:
         self.load_reports: list[PackageReport] = []
         self.notes: list[str] = []
         self.seconds: dict[TPipelineStep, float] = {}
+        self.total_seconds: float | None = None
+        """The duration of the call with the start of Spark; None until its work has ended."""
+        self.start_seconds: float | None = None
+        """The duration of the start of Spark before the first step; None if the run has not started it."""
         self._step_times: dict[TPipelineStep, tuple[datetime, datetime]] = {}
         self.watch: SparkWatch | None = None
         """Counts the jobs of Spark; None without Spark."""
@@ -146,6 +150,10 @@ class Recorder:
                 "load %s is complete without job %s: %s", report.load_id, job.job_id, job.failed_message
             )
 
+    def record_end(self) -> None:
+        """Record that the work of the call has ended."""
+        self.total_seconds = time.monotonic() - self._began
+
     def record_unextracted_data(self) -> None:
         """Record that the run has loaded pending packages only, and not its data."""
         self.has_unextracted_data = True
@@ -191,11 +199,13 @@ class Recorder:
             name: reason for report in self.extract_reports for name, reason in report.failures.items()
         }
         started, finished = self._step_times.get("load", (None, None))
+        start_seconds = {} if self.start_seconds is None else {"start": self.start_seconds}
         return LoadInfo(
             pipeline_name=self.pipeline_name,
             **self.destination_info,
             packages=tuple(self.load_reports),
-            seconds={name: self.seconds[name] for name in STEPS if name in self.seconds},
+            seconds=start_seconds | {name: self.seconds[name] for name in STEPS if name in self.seconds},
+            total_seconds=self.total_seconds,
             notes=tuple(self.notes),
             failed_resources=failures,
             pending=frozenset(self.pending_ids),

@@ -200,10 +200,15 @@ class Workspace:
 
     # --- sessions and clients
 
-    def open_sessions(self) -> None:
-        """Open the sessions of the run now, unless it may do without: a session may be refused."""
-        if existing_session(self._spark) is not None or not self.target.config.loads_without_spark:
+    def open_sessions(self) -> bool:
+        """Open the sessions of the run now, unless it may do without; return whether Spark was started.
+
+        They are opened early because a session may be refused.
+        """
+        exists = existing_session(self._spark) is not None
+        if exists or not self.target.config.loads_without_spark:
             self.sessions.opened()
+        return not exists and self.sessions.is_open
 
     @cached_property
     def resource_sessions(self) -> ResourceSessions:
@@ -213,10 +218,20 @@ class Workspace:
     def _open_pool(
         self, conf: Mapping[str, str], *, watch: SparkWatch | None = None
     ) -> tuple[UserSession, SessionPool]:
-        root = self.packages.store.root
         return open_pool(
-            self.target, root, spark=self._spark, needs=self._session_needs, conf=conf, watch=watch
+            self.target,
+            self.packages.store.root,
+            spark=self._spark,
+            needs=self._session_needs,
+            conf=conf,
+            watch=watch,
+            notify=self._notify,
         )
+
+    def _notify(self, text: str) -> None:
+        """Report a fact about the run to its collector, and to the log."""
+        _LOG.info("%s: %s", self.target.pipeline.pipeline_name, text)
+        self.target.pipeline.collector.note(text)
 
     def set_session_needs(self, flows: Iterable[Flow]) -> None:
         """Set what a new session must have for these flows; an existing session is used as it is."""
@@ -323,16 +338,18 @@ def open_pool(
     needs: tuple[str, ...] = (),
     conf: Mapping[str, str] = MappingProxyType({}),
     watch: SparkWatch | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> tuple[UserSession, SessionPool]:
     """Return the session of the user, and a pool of sessions that can open tables and packages.
 
-    `needs` are those of sources; `conf` is set in the sessions of the pool.
+    `needs` are those of sources; `conf` is set in the sessions of the pool. `notify` gets texts about a start
+    of Spark.
     """
     addresses, credentials = (target.config.storage_location, root), target.config.storage_credentials
     destination_needs = (*target.destination.capabilities().spark_needs, *target.config.session_needs)
     required = tuple(dict.fromkeys((*destination_needs, *s3_needs(*addresses), *needs)))
     optional = target.config.session_wishes
-    user = find_session(spark, target.settings, (*required, *optional))
+    user = find_session(spark, target.settings, (*required, *optional), notify=notify)
     check_session(user, required)
     required += tuple(need for need in optional if not is_extension_missing(user.spark, need))
     session_conf = {**s3a_conf_for_all(addresses, credentials), **target.config.session_conf(), **conf}

@@ -94,6 +94,7 @@ def _try_to_fetch(spark_version: str, needs: tuple[str, ...], repository: str) -
             )
             folder.mkdir(parents=True, exist_ok=True)
             fetched = set(threads.map(lambda address: _fetch(address, folder), addresses))
+            _LOG.info("%d jars are fetched and verified", len(fetched))
     except (OSError, HTTPException) as error:
         _LOG.warning(
             "jars cannot be fetched from %s, Spark resolves them: %s", redact(repository), redact(str(error))

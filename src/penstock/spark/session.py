@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from penstock.config import home_folder
+from penstock.config import home_folder, logger, redact
 from penstock.errors import JarNotVerified, SessionLacksConf, SparkNotAvailable
+from penstock.interfaces.humanize import human_seconds
 from penstock.spark.class_archive import class_archive_options
 from penstock.spark.deferred_session import DeferredSession, SessionOutlook
 from penstock.spark.jars import cache_jars, jar_conf
@@ -31,10 +33,11 @@ from penstock.spark.presets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from penstock.config import Settings
 
+_LOG = logger("penstock.spark")
 LOCAL_MASTER = "local[*]"
 # Settings of Spark's resolver: where jars come from.
 _RESOLVER_CONF: Final = ("spark.jars.ivySettings", "spark.jars.repositories", "spark.jars.ivy")
@@ -58,14 +61,40 @@ class UserSession:
         return not self.is_connect and self.master.startswith("local")
 
 
-def find_session(spark: SparkSession | None, settings: Settings, needs: Iterable[str]) -> UserSession:
-    """Return the session of the user; build one only if none was passed and the process has none."""
+def find_session(
+    spark: SparkSession | None,
+    settings: Settings,
+    needs: Iterable[str],
+    *,
+    notify: Callable[[str], None] | None = None,
+) -> UserSession:
+    """Return the session of the user; build one only if none was passed and the process has none.
+
+    `notify` gets texts before and after a start of Spark, which takes seconds, and minutes where jars are
+    fetched; by default they are logged.
+    """
     if spark is not None:
         return _user_session(spark, "given")
     present = existing_session(None)
     if present is not None:
         return _user_session(present, "active")
-    return _user_session(_build(settings, tuple(needs)), "built")
+    report = notify or _log
+    report(_start_text(settings))
+    began = time.monotonic()
+    session = _user_session(_build(settings, tuple(needs), report), "built")
+    report(f"Spark {session.spark.version} is ready after {human_seconds(time.monotonic() - began)}")
+    return session
+
+
+def _log(text: str) -> None:
+    _LOG.info("%s", text)
+
+
+def _start_text(settings: Settings) -> str:
+    """Return what is started. The address of a server may contain a token."""
+    if settings.spark("remote"):
+        return "connecting to Spark, a server of Spark Connect"
+    return f"starting Spark on {redact(settings.spark('master') or LOCAL_MASTER)}"
 
 
 def check_session(session: UserSession, needs: Iterable[str]) -> None:
@@ -197,7 +226,7 @@ def _user_session(spark: SparkSession, origin: str) -> UserSession:
     return UserSession(spark=spark, is_connect=connect, master=master, origin=origin)
 
 
-def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
+def _build(settings: Settings, needs: tuple[str, ...], notify: Callable[[str], None]) -> SparkSession:
     remote = settings.spark("remote")
     user_conf = {str(key): str(value) for key, value in settings.section("spark", "conf").items()}
     if remote:
@@ -214,6 +243,8 @@ def _build(settings: Settings, needs: tuple[str, ...]) -> SparkSession:
     # Executors of a cluster do not have the cache: Spark sends them what it resolved.
     own_resolver = not master.startswith("local") or not user_conf.keys().isdisjoint(_RESOLVER_CONF)
     jars = jar_conf(spark_version, needs, settings, own_resolver=own_resolver)
+    if coordinates := jars.get("spark.jars.packages"):
+        notify(f"Spark fetches jars: {coordinates.replace(',', ', ')}")
     conf = {**SQL_TEXT_CONF, **start_conf(spark_version, needs), **jars}
     if master.startswith("local"):
         # Otherwise Spark creates a folder `spark-warehouse` in the working folder.

@@ -41,6 +41,15 @@ def test_a_report_has_tables_rows_location_and_time() -> None:
     ]
 
 
+def test_the_printed_duration_is_that_of_the_call_with_the_start_of_spark() -> None:
+    info = replace(LOADED, seconds={"start": 86.0, **LOADED.seconds}, total_seconds=91.5)
+
+    first_line = str(info).splitlines()[0]
+
+    assert first_line.endswith("in 91.5 s (start 86.0, extract 0.2, normalize 1.0, load 2.0)")
+    assert info.asdict()["total_seconds"] == 91.5
+
+
 def test_a_report_without_packages_is_one_line() -> None:
     assert str(NOTHING) == "Pipeline 'shop' had nothing to load into delta dataset 'lake' at s3://bucket/lake"
 

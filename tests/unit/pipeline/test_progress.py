@@ -104,6 +104,29 @@ def test_lines_have_rates_and_totals_and_failures_are_written_at_once() -> None:
     ]
 
 
+@pytest.mark.parametrize("make", [progress.log, progress.tqdm])
+def test_a_note_is_written_at_once_with_the_step_or_between_steps(make: Any) -> None:
+    stream = io.StringIO()
+    collector = make(logger=stream) if make is progress.log else make(file=stream)
+
+    collector.note("starting Spark on local[*]")
+    before = stream.getvalue()
+    with collector("load of shop"):
+        collector.note("Spark is ready")
+
+    assert before == "starting Spark on local[*]\n"
+    assert "Spark is ready\n" in stream.getvalue()
+
+
+def test_a_note_is_printed_without_markup_in_a_terminal() -> None:
+    stream = Terminal()
+    collector = LiveCollector(Console(file=stream, force_terminal=True, width=80))
+
+    collector.note("starting Spark on local[2]")
+
+    assert stream.getvalue() == "starting Spark on local[2]\n"
+
+
 def test_a_failed_step_is_not_shown_as_done() -> None:
     stream = io.StringIO()
     collector = progress.log(logger=stream)
