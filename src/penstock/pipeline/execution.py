@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.recorder import Recorder
     from penstock.pipeline.restore import PipelineSnapshot
     from penstock.pipeline.target import Target
+    from penstock.pipeline.trace import TPipelineStep
     from penstock.pipeline.unbound_packages import UnboundPackages
     from penstock.schema import Schema
 
@@ -109,9 +110,8 @@ class Execution:
 
     def run(self, flows: Sequence[Flow]) -> None:
         """Load pending packages; if none were pending, or the settings say so, extract and load new data."""
-        self._recorder.default_step = "load"  # before extraction, errors are those of pending loads
         self._workspace.set_session_needs(flows)
-        with self._lease() as lease:
+        with self._lease("load") as lease:  # before extraction, errors are those of pending loads
             self._sync_local_copies()
             self._prepare_packages(lease)
             self._resume_sealed_load(lease)
@@ -162,16 +162,14 @@ class Execution:
 
     def normalize(self) -> None:
         """Normalize extracted packages for a later load."""
-        self._recorder.default_step = "normalize"
-        with self._lease() as lease:
+        with self._lease("normalize") as lease:
             self._prepare_packages(lease)
             for package in self._packages.with_status("extracted"):
                 self._normalize_after_pending(package, lease)
 
     def load(self) -> None:
         """Load normalized packages; those that are only extracted remain pending."""
-        self._recorder.default_step = "load"
-        with self._lease() as lease:
+        with self._lease("load") as lease:
             self._prepare_packages(lease)
             self._resume_sealed_load(lease)
             for package in self._packages.with_status("normalized"):
@@ -180,14 +178,17 @@ class Execution:
     # --- begin and end
 
     @contextmanager
-    def _lease(self) -> Iterator[Lease]:
-        """Hold the lease and the client in a block; an error in it is raised as its root cause."""
+    def _lease(self, default_step: TPipelineStep) -> Iterator[Lease]:
+        """Hold the lease and the client in a block; an error in it is raised as its root cause.
+
+        Errors between two steps of the block are attributed to `default_step`.
+        """
         self._record_start()
         try:
             # Before the lease: a session may be refused.
             self._open_sessions()
             with self._workspace.lease(on_lost=self._workspace.interrupt) as lease, self._workspace.client:
-                self._recorder.has_begun_work = True
+                self._recorder.has_begun_work, self._recorder.default_step = True, default_step
                 try:
                     with _raise_root_cause(lease):
                         self._check_package_root()

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.state_changes import StateChange
     from penstock.pipeline.state_view import StateView
     from penstock.pipeline.target import Target
+    from penstock.pipeline.trace import TPipelineStep
     from penstock.pipeline.unbound_packages import UnboundPackages
     from penstock.pipeline.workspace import Workspace
 
@@ -274,7 +275,7 @@ class Pipeline(SupportsPipeline):
         """
         self._bind(destination, dataset_name, staging, credentials)
         check_file_format(loader_file_format)
-        with self._record_call() as recorder:
+        with self._record_call("run") as recorder:
             flows: tuple[Flow, ...] = ()
             if data is not None:
                 flows = flows_of(
@@ -323,7 +324,7 @@ class Pipeline(SupportsPipeline):
         not started for Python rows. The arguments are those of `run`; `workers` and `max_parallel_items`
         replace settings of the section `extract`. `parent_table_name` nests the table in another.
         """
-        with self._record_call() as recorder:
+        with self._record_call("extract") as recorder:
             flows = flows_of(
                 data,
                 table_name=table_name,
@@ -356,7 +357,7 @@ class Pipeline(SupportsPipeline):
         """
         del workers
         check_file_format(loader_file_format)
-        with self._record_call() as recorder:
+        with self._record_call("normalize") as recorder:
             destination, is_staged = self._require_destination(), self.staging is not None
             check_file_formats((), destination, default=loader_file_format, is_staged=is_staged)
             self._execution(recorder, file_format=loader_file_format).normalize()
@@ -378,7 +379,7 @@ class Pipeline(SupportsPipeline):
         remains pending. An argument that is not the default replaces the setting in the section `load`.
         """
         self._bind(destination, dataset_name, credentials=credentials)
-        with self._record_call() as recorder:
+        with self._record_call("load") as recorder:
             overrides: dict[str, Any] = {}
             if workers != _LOAD_WORKERS:
                 overrides["workers"] = workers
@@ -775,12 +776,16 @@ class Pipeline(SupportsPipeline):
     # --- one call
 
     @contextmanager
-    def _record_call(self) -> Iterator[Recorder]:
-        """Record one call in the history; an error in a step is raised as `PipelineStepFailed`."""
+    def _record_call(self, step: TPipelineStep) -> Iterator[Recorder]:
+        """Record one call in the history; an error in a step is raised as `PipelineStepFailed`.
+
+        Errors before the first step are attributed to `step`.
+        """
         self.activate()
         recorder = late_imports.recorder.Recorder(
             self.pipeline_name, self._hooks, self._history(), pipeline=self
         )
+        recorder.default_step = step
         recorder.notify_start()
         try:
             with self._run_context(), recorder.capture_settings(), interrupt_on_sigterm():

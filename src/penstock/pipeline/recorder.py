@@ -73,7 +73,7 @@ class Recorder:
         self._step_times: dict[TPipelineStep, tuple[datetime, datetime]] = {}
         self.watch: SparkWatch | None = None
         """Counts the jobs of Spark; None without Spark."""
-        self.default_step: TPipelineStep = "extract"
+        self.default_step: TPipelineStep = "run"
         """The step of errors that are raised between two steps."""
         self.is_recorded = False
         """Whether the call is valid: errors from here on are reported and recorded."""
@@ -250,7 +250,7 @@ class Recorder:
             stage if stage in STEPS else (self._step_failure[0] if self._step_failure else self.default_step)
         )
         self._step_failure = (step, error)
-        self.seconds.setdefault(step, 0.0)
+        self.seconds.setdefault(step, time.monotonic() - self._began if step == "run" else 0.0)
         self._notify("on_failure", step=step, error=error)
         return step
 
@@ -266,6 +266,7 @@ class Recorder:
     def _step_trace(self, name: TPipelineStep) -> StepTrace:
         failed = self._step_failure[1] if self._step_failure and self._step_failure[0] == name else None
         rows, size = {
+            "run": lambda: (None, None),
             "extract": self._extracted_totals,
             "normalize": self._normalized_totals,
             "load": self._loaded_totals,
@@ -279,7 +280,7 @@ class Recorder:
             info=self._step_info(name),
             rows=rows,
             bytes=size,
-            spark_jobs=None if self.watch is None else self.watch.job_count(name),
+            spark_jobs=None if self.watch is None or name == "run" else self.watch.job_count(name),
             error=None if failed is None else _error_text(failed),
             error_code=failed.code if isinstance(failed, PenstockError) else None,
         )
@@ -308,6 +309,7 @@ class Recorder:
 
     def _step_info(self, name: TPipelineStep) -> StepInfo:
         infos: dict[TPipelineStep, StepInfo] = {
+            "run": self.load_info(),
             "extract": self.extract_info(),
             "normalize": self.normalize_info(),
             "load": self.load_info(),

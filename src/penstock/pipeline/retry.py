@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _TERMINAL: Final = (UsageError, DataError, InternalError)
-_STEP_NAMES: Final = frozenset((*STEPS, "run", "sync"))
-"""The names of steps in dlt; here no error has one of the last two."""
+_STEP_NAMES: Final = frozenset((*STEPS, "sync"))
+"""The names of steps in dlt; here no error has the last one."""
 
 
 def retry_load(

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 _LOG = logger("penstock.pipeline")
 MAX_TRACES: Final = 100
-TPipelineStep: TypeAlias = Literal["extract", "normalize", "load"]
-STEPS: Final[tuple[TPipelineStep, ...]] = ("extract", "normalize", "load")
+TPipelineStep: TypeAlias = Literal["run", "extract", "normalize", "load"]
+STEPS: Final[tuple[TPipelineStep, ...]] = ("run", "extract", "normalize", "load")
+"""`run` is what precedes the other steps in a call of `run`; a trace has it only where it failed."""
 ENGINE_VERSION: Final = 2
 _UNFINISHED_TEXTS: Final[Mapping[ProcessState, str]] = {
     "running": "is still running",

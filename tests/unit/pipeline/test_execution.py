@@ -19,6 +19,7 @@ from penstock.errors import (
     MissingTableName,
     PipelineConfigMissing,
     PipelineLocked,
+    SessionLacksConf,
     SlotTaken,
 )
 from penstock.package import Packages
@@ -283,6 +284,20 @@ def test_a_load_that_cannot_be_finished_fails_with_its_load_id(
         pipeline.run()
 
 
+def test_a_session_without_deltas_extension_is_a_failure_of_the_run_and_of_no_step(tmp_path: Path) -> None:
+    lake = penstock.destinations.delta(str(tmp_path / "lake"))
+    pipeline = penstock.pipeline("shop", tmp_path, destination=lake, spark=fake_session())
+
+    with pytest.raises(SessionLacksConf):
+        pipeline.run([1], table_name="items")
+
+    trace = pipeline.last_trace
+    assert trace is not None
+    (step,) = trace.steps
+    assert (step.step, step.error_code) == ("run", "session-lacks-conf")
+    assert (step.rows, step.spark_jobs) == (None, None)
+
+
 def test_a_run_without_the_lease_is_reported_and_recorded(tmp_path: Path) -> None:
     heard: list[tuple[str, str]] = []
 
@@ -300,7 +315,7 @@ def test_a_run_without_the_lease_is_reported_and_recorded(tmp_path: Path) -> Non
         pipeline.run()
 
     result = pipeline._history().last()
-    assert heard == [("load", "PipelineLocked")]
+    assert heard == [("run", "PipelineLocked")]
     assert result is not None
     assert result.failed_step is not None
     assert result.failed_step.error_code == "pipeline-locked"

@@ -152,7 +152,7 @@ class FailureHook(penstock.RunHooks):
 
 def fail(pipeline: penstock.Pipeline, error: Exception, *, note: str = "") -> None:
     """A call that fails in its load."""
-    with pipeline._record_call() as recorder:
+    with pipeline._record_call("extract") as recorder:
         recorder.is_recorded = recorder.has_begun_work = True
         recorder.notes.append(note)
         with recorder.step("load"):
