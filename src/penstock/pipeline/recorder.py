@@ -14,7 +14,15 @@ from penstock.extract.report import ExtractInfo
 from penstock.interfaces.hooks import call_hooks
 from penstock.load.report import LoadInfo
 from penstock.normalize.report import NormalizeInfo
-from penstock.pipeline.trace import STEPS, PipelineTrace, RunStart, StepTrace, execution_context
+from penstock.pipeline.signals import signal_name
+from penstock.pipeline.trace import (
+    NEXT_RUN_HINT,
+    STEPS,
+    PipelineTrace,
+    RunStart,
+    StepTrace,
+    execution_context,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -251,6 +259,8 @@ class Recorder:
         )
         self._step_failure = (step, error)
         self.seconds.setdefault(step, time.monotonic() - self._began if step == "run" else 0.0)
+        if signal_name(error) is not None:
+            _LOG.warning("%s: in %s, %s", self.pipeline_name, step, _error_text(error))
         self._notify("on_failure", step=step, error=error)
         return step
 
@@ -321,6 +331,8 @@ def _error_text(error: BaseException) -> str:
     """Return an error as text for the history: without secrets, and with broken characters escaped."""
     if isinstance(error, PenstockError):
         text = error.message
+    elif (name := signal_name(error)) is not None:
+        text = f"stopped by signal {name}; {NEXT_RUN_HINT}"
     else:
         text = ": ".join(filter(None, (type(error).__name__, str(error))))
     return redact(text).encode(errors="backslashreplace").decode()

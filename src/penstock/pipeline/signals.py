@@ -56,6 +56,21 @@ def interrupt_on_sigterm() -> Iterator[None]:
             raise SystemExit(_exit_code(received[0]))
 
 
+def signal_name(error: BaseException) -> str | None:
+    """Return the name of the signal that an error results from; None for other errors.
+
+    >>> signal_name(SystemExit(143)), signal_name(KeyboardInterrupt()), signal_name(SystemExit(1))
+    ('SIGTERM', 'SIGINT (Ctrl-C)', None)
+    """
+    match error:
+        case SystemExit(code=code) if code == _exit_code(signal.SIGTERM):
+            return "SIGTERM"
+        case KeyboardInterrupt():
+            return "SIGINT (Ctrl-C)"
+        case _:
+            return None
+
+
 def masked_interrupt(
     error: BaseException | None, *, handled: BaseException | None
 ) -> KeyboardInterrupt | None:

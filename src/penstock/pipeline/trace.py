@@ -31,10 +31,11 @@ _UNFINISHED_TEXTS: Final[Mapping[ProcessState, str]] = {
     "ended": "did not finish: the process ended without saying why (killed, out of memory, machine restart)",
     "unknown": "has not finished: it runs elsewhere, or its process ended without saying why",
 }
-_NEXT_RUN_HINT: Final = (
+NEXT_RUN_HINT: Final = (
     "run it again: packages that are complete are loaded first, what was not fully extracted is extracted "
     "again, and nothing is loaded twice"
 )
+"""What the next run does after one that did not finish."""
 
 
 class StepInfo(Protocol):
@@ -318,7 +319,7 @@ class RunStart:
     @property
     def hint(self) -> str:
         """How the next run continues; empty for a run that is still running."""
-        return "" if self.state == "running" else _NEXT_RUN_HINT
+        return "" if self.state == "running" else NEXT_RUN_HINT
 
     def asdict(self) -> dict[str, Any]:
         """Return plain data, as written to the history."""

@@ -15,6 +15,7 @@ import penstock
 from penstock.errors import ResourceFailed
 from penstock.package import Packages
 from penstock.pipeline.signals import interrupt_on_sigterm, masked_interrupt
+from penstock.pipeline.trace import NEXT_RUN_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +87,8 @@ finally:
     print("over", signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, flush=True)
 """
 TERMINATED = 128 + signal.SIGTERM
+BY_SIGTERM = f"stopped by signal SIGTERM; {NEXT_RUN_HINT}"
+BY_CTRL_C = f"stopped by signal SIGINT (Ctrl-C); {NEXT_RUN_HINT}"
 
 
 def run_with_signals(tmp_path: Path, generator: str, *signals: signal.Signals) -> tuple[int, list[str]]:
@@ -122,8 +125,8 @@ def check_stopped(tmp_path: Path, error: str) -> None:
 @pytest.mark.parametrize(
     ("number", "code", "error", "kind"),
     [
-        (signal.SIGTERM, TERMINATED, "SystemExit: 143", "SystemExit"),
-        (signal.SIGINT, -signal.SIGINT, "KeyboardInterrupt", "KeyboardInterrupt"),
+        (signal.SIGTERM, TERMINATED, BY_SIGTERM, "SystemExit"),
+        (signal.SIGINT, -signal.SIGINT, BY_CTRL_C, "KeyboardInterrupt"),
     ],
 )
 def test_a_signal_closes_generators_and_is_reported_and_recorded(
@@ -153,7 +156,7 @@ def test_a_second_signal_ends_the_cleanup_of_the_first(tmp_path: Path) -> None:
     code, output = run_with_signals(tmp_path, "slow_cleanup", signal.SIGTERM, signal.SIGTERM)
 
     assert (code, output) == (TERMINATED, ["ready", "ready", "alert extract SystemExit", "over True"])
-    check_stopped(tmp_path, "SystemExit: 143")
+    check_stopped(tmp_path, BY_SIGTERM)
 
 
 def test_a_handler_of_the_user_is_not_replaced(tmp_path: Path) -> None:
@@ -205,7 +208,7 @@ def test_an_interrupt_in_another_thread_is_reported_and_raised_unchanged(tmp_pat
 
     assert [type(error) for error in heard] == [KeyboardInterrupt]
     assert raised == heard
-    check_stopped(tmp_path, "KeyboardInterrupt")
+    check_stopped(tmp_path, BY_CTRL_C)
 
 
 def test_the_handler_of_spark_is_replaced_during_a_run_and_restored() -> None:
