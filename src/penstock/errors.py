@@ -129,6 +129,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import urlsplit
 
 from penstock.redaction import redact, redact_all
 
@@ -1420,11 +1421,11 @@ class ResourceFailed(DataError):
 
     @staticmethod
     def from_exception(
-        error: Exception, *, resource: str, item: int | str, response: tuple[str, int] | None = None
+        error: Exception, *, resource: str, item: int | str, response: tuple[str, int, str] | None = None
     ) -> ResourceFailed:
         """Wrap `error`; keep its traceback as text, because an error from an executor has none.
 
-        `response` is the host and the status of the HTTP response that caused the error.
+        `response` is the URL, the status and the body of the HTTP response that caused the error.
         """
         return ResourceFailed.for_response(
             resource=resource,
@@ -1436,21 +1437,23 @@ class ResourceFailed(DataError):
 
     @staticmethod
     def for_response(
-        *, resource: str, item: int | str, cause: str, traceback: str, response: tuple[str, int] | None
+        *, resource: str, item: int | str, cause: str, traceback: str, response: tuple[str, int, str] | None
     ) -> ResourceFailed:
         """Return the error class that fits the HTTP status, or `ResourceFailed` without a response."""
         if response is None:
             return ResourceFailed(resource=resource, item=item, cause=cause, traceback=traceback)
-        host, status = response
+        url, status, body = response
         kind = ServerFailed if status >= _FIRST_SERVER_ERROR or status in {408, 429} else RequestRefused
-        return kind(resource=resource, item=item, host=host, status=status, cause=cause, traceback=traceback)
+        return kind(
+            resource=resource, item=item, url=url, status=status, body=body, cause=cause, traceback=traceback
+        )
 
 
 _KNOWN_STATUSES = frozenset(HTTPStatus)
 _FIRST_SERVER_ERROR = 500
 _STATUS_HINTS = {
-    401: "check the credentials: auth= of the client, or its token or key in the settings",
-    403: "grant these credentials read access, or use other credentials",
+    401: "check auth: the credentials of the client, or its token or key in the settings",
+    403: "check auth: grant these credentials read access, or use other credentials",
     404: "check base_url and path, or ignore this status with response_actions",
     429: "set a rate_limit for the client, or run again later",
 }
@@ -1464,24 +1467,37 @@ class RequestRefused(ResourceFailed):
     status: int
 
     def __init__(
-        self, *, resource: str, item: int | str, host: str, status: int, cause: str, traceback: str = ""
+        self,
+        *,
+        resource: str,
+        item: int | str,
+        url: str,
+        status: int,
+        cause: str,
+        traceback: str = "",
+        body: str = "",
     ) -> None:
+        """`url` is the address of the request without secrets, `body` the beginning of the response."""
         PenstockError.__init__(
             self,
-            _status_message(host, status, resource),
+            _status_message(url, status, resource, body),
             hint=_STATUS_HINTS.get(status, "check the request: path, params, headers and body"),
             resource=resource,
             item=item,
-            host=host,
+            host=urlsplit(url).netloc,
+            url=url,
             status=status,
+            body=body,
             cause=cause,
             traceback=traceback,
         )
 
 
-def _status_message(host: str, status: int, resource: str) -> str:
+def _status_message(url: str, status: int, resource: str, body: str) -> str:
     phrase = f" {HTTPStatus(status).phrase}" if status in _KNOWN_STATUSES else ""
-    return f"{host} returned {status}{phrase} for a request of {resource}"
+    # No blank follows the URL: a text after `bearer ` or `token ` is masked.
+    content = f"; body: {body}" if body else ""
+    return f"a request of {resource} returned {status}{phrase}: {url}{content}"
 
 
 def _for_resource(resource: str | None) -> str:
@@ -1757,16 +1773,27 @@ class ServerFailed(RetryableError, ResourceFailed):
     status: int
 
     def __init__(
-        self, *, resource: str, item: int | str, host: str, status: int, cause: str, traceback: str = ""
+        self,
+        *,
+        resource: str,
+        item: int | str,
+        url: str,
+        status: int,
+        cause: str,
+        traceback: str = "",
+        body: str = "",
     ) -> None:
+        """`url` is the address of the request without secrets, `body` the beginning of the response."""
         PenstockError.__init__(
             self,
-            _status_message(host, status, resource),
+            _status_message(url, status, resource, body),
             hint=_STATUS_HINTS.get(status, "run again later; nothing of this package was loaded"),
             resource=resource,
             item=item,
-            host=host,
+            host=urlsplit(url).netloc,
+            url=url,
             status=status,
+            body=body,
             cause=cause,
             traceback=traceback,
         )

@@ -196,8 +196,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "RequestRefused": {
         "resource": "orders",
         "item": 1,
-        "host": "api.example.com",
+        "url": "https://api.example.com/orders",
         "status": 401,
+        "body": '{"message": "Bad credentials"}',
         "cause": "HTTPError('401 Client Error: Unauthorized for url: https://api.example.com/orders')",
     },
     "ResponseNotUnderstood": {
@@ -253,7 +254,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "ServerFailed": {
         "resource": "orders",
         "item": 1,
-        "host": "api.example.com",
+        "url": "https://api.example.com/orders",
         "status": 503,
         "cause": "HTTPError('503 Server Error: Service Unavailable for url: https://api.example.com/orders')",
     },

@@ -112,16 +112,18 @@ class ExecutorTask:
         return encode_text(record)
 
     def _error_report(self, item: Any, error: BaseException) -> str:
+        url, status, body = http_error_details(error) or ("", None, "")
         # Secrets are masked here, because the text is written to storage.
         details = {
             "item": truncated_repr(item)[:_MAX_ITEM_CHARS],
             "cause": truncated_repr(error),
             "traceback": "".join(traceback.format_exception(error)),
+            "url": url,
+            "body": body,
         }
         masked = {key: self._mask_secrets(text) for key, text in details.items()}
         module = error.name if isinstance(error, ModuleNotFoundError) else None
-        host, status = http_error_details(error) or (None, None)
-        kinds = {"module": module, "is_row": isinstance(error, RowRefused), "host": host, "status": status}
+        kinds = {"module": module, "is_row": isinstance(error, RowRefused), "status": status}
         return encode_text({**masked, **kinds})
 
     def _mask_secrets(self, text: str) -> str:

@@ -203,9 +203,9 @@ def raise_remote_error(resource: str, report: str) -> None:
         raise RowNotEncodable(resource=resource, item=f"of item {item}", cause=cause) from remote
     if error["module"]:
         raise MissingOnExecutors(resource=resource, module=error["module"]) from remote
-    answer = (error["host"], error["status"]) if error["status"] else None
+    response = (error["url"], error["status"], error["body"]) if error["status"] else None
     raise ResourceFailed.for_response(
-        resource=resource, item=item, cause=cause, traceback=str(remote), response=answer
+        resource=resource, item=item, cause=cause, traceback=str(remote), response=response
     ) from remote
 
 
