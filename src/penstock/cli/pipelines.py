@@ -29,6 +29,7 @@ from penstock.config import pipelines_folder
 from penstock.errors import PipelineNeverRan, UsageError
 from penstock.pipeline import late_imports
 from penstock.pipeline.local_pipeline import LocalPipeline, local_pipelines
+from penstock.schema.document import to_yaml, with_data_tables_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -419,7 +420,7 @@ def _has_started(info: LoadPackageInfo) -> bool:
 def _render_schema(schema: Schema, schema_format: SchemaFormat) -> str:
     match schema_format:
         case SchemaFormat.yaml:
-            return schema.to_pretty_yaml()
+            return to_yaml(with_data_tables_first(schema.to_dict(remove_defaults=True)))
         case SchemaFormat.json:
             return schema.to_pretty_json()
         case SchemaFormat.mermaid:

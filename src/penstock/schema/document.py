@@ -9,6 +9,7 @@ import orjson
 import yaml
 
 from penstock.errors import UsageError
+from penstock.schema.defaults import SYSTEM_PREFIX
 from penstock.schema.stored_schema import MAX_PREVIOUS_HASHES, StoredSchema, stamp_version
 
 if TYPE_CHECKING:
@@ -67,6 +68,17 @@ def to_yaml(document: TStoredSchema) -> str:
         "str",
         yaml.dump(document, Dumper=_DUMPER, allow_unicode=True, default_flow_style=False, sort_keys=False),
     )
+
+
+def with_data_tables_first(document: TStoredSchema) -> TStoredSchema:
+    """Return a document with its system tables at the end, for people.
+
+    >>> document = {"name": "shop", "tables": {"_dlt_loads": {}, "orders": {}, "_dlt_version": {}}}
+    >>> [*with_data_tables_first(document)["tables"]]
+    ['orders', '_dlt_loads', '_dlt_version']
+    """
+    names = sorted(document["tables"], key=lambda name: name.startswith(SYSTEM_PREFIX))
+    return {**document, "tables": {name: document["tables"][name] for name in names}}
 
 
 def _parse_yaml(text: str) -> Any:
