@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from penstock.pipeline.workdir import WorkDir
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from penstock.package.lease import LeaseStatus
     from penstock.pipeline.pipeline import Pipeline
     from penstock.pipeline.trace import PipelineTrace
 
@@ -86,6 +88,19 @@ def pipeline_overview(pipeline: Pipeline) -> dict[str, Any]:
         "state_version": pipeline.state.get("_state_version"),
         "schemas": {name: len(schema.data_tables()) for name, schema in schemas.items()},
         "last_run": run_summary(LocalPipeline(Path(pipeline.working_dir)).last_run),
+        "lease": lease_summary(pipeline.current_lease),
+    }
+
+
+def lease_summary(lease: LeaseStatus | None) -> dict[str, Any] | None:
+    """Return who holds a lease; None if it is not held."""
+    if lease is None:
+        return None
+    last_heartbeat_at = lease.last_heartbeat_at
+    return {
+        **asdict(lease),
+        "started_at": lease.started_at.isoformat(),
+        "last_heartbeat_at": None if last_heartbeat_at is None else last_heartbeat_at.isoformat(),
     }
 
 
@@ -119,6 +134,7 @@ def overview_lines(overview: Mapping[str, Any]) -> list[str]:
         *([f"  location:  {overview['location']}"] if overview["location"] else []),
         f"  working:   {overview['working_dir']}",
         f"  last run:  {_run_text(overview['last_run'])}",
+        *([f"  lease:     {_lease_text(overview['lease'])}"] if overview["lease"] else []),
         f"  state:     version {overview['state_version']}",
         *(f"  schema:    {name}, {count} tables" for name, count in overview["schemas"].items()),
         f"  packages:  {overview['completed_packages']} complete"
@@ -148,6 +164,15 @@ def _run_text(run: Mapping[str, Any] | None) -> str:
     if run["failed_step"] is None:
         return f"{started}, {_left_out_text(run) or 'ok'}"
     return f"{started}, failed in {run['failed_step']} ({run['error_code'] or 'no code'}): {run['error']}"
+
+
+def _lease_text(lease: Mapping[str, Any]) -> str:
+    """Return who holds a lease, and its last heartbeat."""
+    heartbeat = lease["last_heartbeat_at"]
+    text = f"process {lease['process']} of {lease['user']} on {lease['host']}, last heartbeat " + (
+        "unreadable" if heartbeat is None else f"{_short_timestamp(heartbeat)} UTC"
+    )
+    return f"{text}; expired, the next run takes it" if lease["is_expired"] else text
 
 
 def _left_out_text(run: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ import time
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import logger
@@ -243,6 +244,37 @@ def hold_lease(
 def current_epoch(storage: FileStorage) -> int:
     """Return the highest epoch, 0 when the lease was never held."""
     return max((epoch for epoch, suffix, _ in _list_files(storage) if suffix == "json"), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseStatus:
+    """The process that holds a lease, as the storage and this machine know it."""
+
+    host: str
+    process: int
+    user: str
+    started_at: datetime
+    last_heartbeat_at: datetime | None
+    """By the clock of the process; None if it cannot be read."""
+    is_expired: bool
+    """Whether the process has ended on this machine, or sends no heartbeats: the next run takes the lease."""
+
+
+def lease_status(storage: FileStorage) -> LeaseStatus | None:
+    """Return the holder of the lease, also of an expired one; None if it is released or was never held."""
+    epoch = current_epoch(storage)
+    holder = _read_holder(storage, epoch) if epoch else None
+    if holder is None or storage.has_file(_path(epoch, "released")) or holder.token in _unreleased_tokens:
+        return None
+    heartbeat_at = _last_heartbeat_at(storage, epoch, holder)
+    return LeaseStatus(
+        host=holder.host,
+        process=holder.process,
+        user=holder.user,
+        started_at=datetime.fromtimestamp(holder.started_at, UTC),
+        last_heartbeat_at=datetime.fromtimestamp(heartbeat_at, UTC) if math.isfinite(heartbeat_at) else None,
+        is_expired=holder.is_dead() or abs(time.time() - heartbeat_at) >= holder.alive,
+    )
 
 
 def write_heartbeat(storage: FileStorage, epoch: int, count: int) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.lease import lease_status
 
 if TYPE_CHECKING:
     from penstock.package import (
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         TLoadPackageState,
         TLoadPackageStatus,
     )
+    from penstock.package.lease import LeaseStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class PackageListing:
     def has_pending(self) -> bool:
         """Whether a package is extracted or normalized, and not loaded."""
         return bool(self.extracted_ids() or self.normalized_ids())
+
+    def lease_status(self) -> LeaseStatus | None:
+        """Return who holds the lease; None if it is not held."""
+        held = (lease_status(packages.store) for packages in self.locations)
+        return next((status for status in held if status is not None), None)
 
     def extracted_files(self) -> list[str]:
         """Return the files with the rows of extracted packages."""

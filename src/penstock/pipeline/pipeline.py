@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from penstock.load.report import LoadInfo
     from penstock.normalize.report import NormalizeInfo
     from penstock.package import LoadJobInfo, LoadPackageInfo, TJobState, TLoadPackageState
+    from penstock.package.lease import LeaseStatus
     from penstock.pipeline.abort import TAbortPlan
     from penstock.pipeline.drop_resources import ResourceDrop
     from penstock.pipeline.execution import Execution
@@ -448,6 +449,14 @@ class Pipeline(SupportsPipeline):
             return retained
         with workspace.client:
             return sorted({*retained, *workspace.completed_load_ids(besides=retained)})
+
+    @property
+    def current_lease(self) -> LeaseStatus | None:
+        """The process of the run that holds the lease of the pipeline; None if no run is active.
+
+        The lease of a process that was killed is expired, and is held until the next run.
+        """
+        return self._package_listing().lease_status()
 
     def list_retained_load_packages(self) -> Sequence[str]:
         """Return the ids of loaded packages whose control files are kept, oldest first."""

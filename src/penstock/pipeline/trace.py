@@ -35,7 +35,7 @@ NEXT_RUN_HINT: Final = (
     "run it again: packages that are complete are loaded first, what was not fully extracted is extracted "
     "again, and nothing is loaded twice"
 )
-"""What the next run does after one that did not finish."""
+"""The hint for a run that did not finish: what the next run does."""
 
 
 class StepInfo(Protocol):

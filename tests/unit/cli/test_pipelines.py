@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,7 @@ from penstock.errors import (
 from penstock.pipeline.trace import PipelineTrace, StepTrace, StoredStepInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from typer.testing import Result
@@ -213,13 +216,35 @@ def test_the_overview_shows_pending_packages(disk: Path) -> None:
     assert info.keys() == {
         *("pipeline_name", "working_dir", "destination", "dataset_name", "location", "first_run"),
         *("extracted_packages", "normalized_packages", "completed_packages", "state_version", "schemas"),
-        "last_run",
+        *("last_run", "lease"),
     }
+    assert info["lease"] is None
     assert (info["destination"], info["location"], info["first_run"]) == (None, None, True)
     assert (info["extracted_packages"], info["normalized_packages"]) == ([load_id], [])
     assert text[0] == "Pipeline 'shop' to no destination, dataset 'shop'"
     assert "  packages:  0 complete, 1 extracted, 0 normalized" in text
     assert text[-1] == f"    pending: {load_id} (extracted)"
+
+
+def test_the_holder_of_the_lease_is_shown_while_a_run_is_active(disk: Path) -> None:
+    outputs: list[tuple[dict[str, Any], list[str]]] = []
+
+    def rows() -> Iterator[dict[str, int]]:
+        (info,) = json_output("shop", "info")
+        outputs.append((info["lease"], invoke("shop", "info").stdout.splitlines()))
+        yield {"id": 1}
+
+    extract_package("shop")
+    penstock.pipeline("shop").extract(rows, table_name="orders")
+
+    [(lease, lines)] = outputs
+    assert (lease["process"], lease["host"]) == (os.getpid(), socket.gethostname())
+    assert lease.keys() == {"host", "process", "user", "started_at", "last_heartbeat_at", "is_expired"}
+    assert lease["is_expired"] is False
+    assert lease["started_at"] <= lease["last_heartbeat_at"]
+    (line,) = (line for line in lines if line.startswith("  lease: "))
+    assert f"process {os.getpid()} of {lease['user']} on {lease['host']}, last heartbeat 2" in line
+    assert not any(line.startswith("  lease:") for line in invoke("shop", "info").stdout.splitlines())
 
 
 def test_packages_of_a_loaded_pipeline_are_read_at_its_destination(tmp_path: Path, disk: Path) -> None:

@@ -50,6 +50,8 @@ def test_a_killed_run_is_shown_and_the_last_trace_is_that_of_the_last_finished_r
     text = invoke("shop", "trace").stdout
 
     assert (info["last_run"]["state"], info["last_run"]["seconds"]) == ("ended", None)
+    assert info["lease"]["is_expired"] is True
+    assert any(line.startswith("  lease: ") and "expired, the next run takes it" in line for line in lines)
     assert listed["last_run"] == info["last_run"]
     assert (shown["finished_at"], before["finished_at"] is not None) == (None, True)
     (last,) = (line for line in lines if line.startswith("  last run:"))
