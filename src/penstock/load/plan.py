@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from penstock.interfaces.capabilities import TLoaderParallelismStrategy
     from penstock.package import TableEntry
-    from penstock.schema import Table, TSchemaTables
+    from penstock.schema import Table, TSchemaTables, TTableSchema
 
 JobState = Literal["new", "running", "completed", "failed"]
 _MAX_RETRY_DELAY = 10.0
@@ -57,6 +57,21 @@ class Chain:
 def table_of(job: str) -> str:
     """Return the table of a job, given its id or file name."""
     return job.split(".", 1)[0]
+
+
+def is_merged_without_key(table: TTableSchema) -> bool:
+    """Return whether a prepared root table is merged by key and has none: its rows are appended.
+
+    >>> table = {"write_disposition": "merge", "x-merge-strategy": "delete-insert", "columns": {"id": {}}}
+    >>> is_merged_without_key(table), is_merged_without_key({**table, "columns": {"id": {"merge_key": True}}})
+    (True, False)
+    """
+    columns = table.get("columns", {}).values()
+    return (
+        table.get("write_disposition") == "merge"
+        and table.get("x-merge-strategy") == "delete-insert"
+        and not any(column.get("primary_key") or column.get("merge_key") for column in columns)
+    )
 
 
 def chains_of(entries: Iterable[TableEntry], tables: Mapping[str, Table]) -> tuple[Chain, ...]:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from penstock.config import logger
 from penstock.errors import LoadCompletedElsewhere, PackageDamaged
 from penstock.interfaces import (
     CommitRecord,
@@ -21,7 +22,7 @@ from penstock.interfaces import (
 )
 from penstock.load.engine import LoadEngine
 from penstock.load.job_board import JobBoard, JobProgress
-from penstock.load.plan import chains_of, results_by_table, schema_update
+from penstock.load.plan import chains_of, is_merged_without_key, results_by_table, schema_update
 from penstock.load.refresh import clear_tables, drop_removed_tables
 from penstock.load.report import FailedJob, PackageReport, TableReport
 from penstock.package import package_context
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from penstock.package import DataFolder, Manifest, Package
     from penstock.schema import Table, TSchemaTables
 
+_LOG = logger("penstock.load")
 # A listing spends most of its time waiting for the storage.
 _LISTING_THREADS: Final = 16
 
@@ -185,6 +187,7 @@ def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequenc
                 clear_tables(client, manifest)
             tables = [table for chain in chains for table in chain.tables]
             client.verify_schema(tables)
+            _warn_of_merges_without_key(client, chains)
             expected = schema_update(_stored_tables(target.ledger, manifest), client.schema.tables, tables)
             update = _update_tables(client, tables, manifest, expected)
             if staged:
@@ -194,6 +197,14 @@ def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequenc
         formats = {entry.job_id: client.loader_file_format(entry.table) for entry in manifest.tables}
     staged_jobs = frozenset(job for chain in staged for job in chain.jobs)
     return _PreparedLoad(staged_jobs, formats, has_updates_by_commits)
+
+
+def _warn_of_merges_without_key(client: JobClientBase, chains: Sequence[Chain]) -> None:
+    for chain in chains:
+        if is_merged_without_key(client.prepare_load_table(chain.root)):
+            _LOG.warning(
+                "table %s is merged without a primary key or a merge key: its rows are appended", chain.root
+            )
 
 
 def _update_tables(

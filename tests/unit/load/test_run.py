@@ -338,6 +338,21 @@ def test_storage_is_created_and_tables_are_updated_before_jobs_start(tmp_path: P
     assert list(applied) == ["items", "items__tags", "items__parts", "others"]
 
 
+def test_a_merge_without_a_key_is_warned_of_once_for_each_root_table(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    merges = {"supported_write_dispositions": ("merge",), "supported_merge_strategies": ("delete-insert",)}
+    scenario = sealed_scenario(tmp_path, disposition="merge", capabilities=merges)
+
+    scenario.load()
+
+    texts = [message for message in caplog.messages if "is merged without" in message]
+    assert sorted(texts) == [
+        f"table {name} is merged without a primary key or a merge key: its rows are appended"
+        for name in ("items", "others")
+    ]
+
+
 def test_changes_by_commits_are_recorded_when_their_commits_are_made(tmp_path: Path) -> None:
     scenario = sealed_scenario(tmp_path, script={"by_commits": [], "others": ["terminal"]})
 
