@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.progress import SparkStage
 
 GROUP = "spark.jobGroup.id"
+DESCRIPTION = "spark.job.description"
 
 
 class Watching(RecordingCollector):
@@ -92,6 +93,23 @@ def test_a_long_job_of_a_frame_reports_its_stages_and_its_rows(
         assert (extracted.spark_jobs or 0) >= 1
 
 
+@pytest.mark.skipif(MODE == "connect", reason="Connect has no descriptions of jobs")
+@pytest.mark.every_mode
+def test_jobs_are_described_in_sparks_ui_by_pipeline_package_step_and_table(
+    spark: SparkSession, location: str, tmp_path: Path
+) -> None:
+    pipeline = make_pipeline(location, tmp_path, spark)
+
+    info = pipeline.run([{"id": 1}], table_name="described")
+
+    jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+    options = [jobs.apply(number).description() for number in range(jobs.size())]
+    descriptions = {option.get() for option in options if option.isDefined()}
+    package = f"{pipeline.pipeline_name} · {info.loads_ids[0]}"
+    assert {f"{package} · {step} · described" for step in ("normalize", "load")} <= descriptions
+    assert spark.sparkContext.getLocalProperty(DESCRIPTION) is None
+
+
 @pytest.mark.skipif(MODE == "connect", reason="Connect has no groups of jobs")
 @pytest.mark.every_mode
 def test_the_users_spark_job_group_is_restored_after_a_run(
@@ -107,7 +125,8 @@ def test_the_users_spark_job_group_is_restored_after_a_run(
         pipeline.run([{"id": 2}], table_name="items")
         within = context.getLocalProperty(GROUP)
     finally:
-        context.setLocalProperty(GROUP, None)  # type: ignore[arg-type] # the way to unset it
+        for name in (GROUP, DESCRIPTION):
+            context.setLocalProperty(name, None)  # type: ignore[arg-type] # the way to unset it
 
     assert (group_without, within) == (None, "cell 7")
     assert pipeline.last_trace is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -46,6 +46,9 @@ class LoadTarget:
     collector: Collector = field(default_factory=Collector)
     on_committed: Callable[[Manifest], None] = lambda manifest: None
     """Called for a committed load before its package is finished, so it is called again after a crash."""
+
+    describe_jobs: Callable[[str], AbstractContextManager[None]] = lambda table: nullcontext()
+    """Names a table in Spark's UI, for jobs that a thread starts in a block."""
 
     @contextmanager
     def client(self, schema: Schema | None = None) -> Iterator[JobClientBase]:

@@ -74,9 +74,10 @@ def run_job(task: JobTask, target: LoadTarget, *, stop: threading.Event, poll_pa
     """Start or restore a job and poll it until it ends."""
     outcomes: list[JobOutcome] = []
     try:
-        _write_files(task, target)
-        with target.client() as client, _select_dataset(client, staging=task.is_staged) as job_client:
-            outcomes.append(_wait_for_outcome(_start_or_restore(job_client, task), stop, poll_pause))
+        with target.describe_jobs(task.table):
+            _write_files(task, target)
+            with target.client() as client, _select_dataset(client, staging=task.is_staged) as job_client:
+                outcomes.append(_wait_for_outcome(_start_or_restore(job_client, task), stop, poll_pause))
     except Exception as error:  # third-party code may raise anything
         # A completed job is completed even if its client cannot be closed.
         if not outcomes or outcomes[0].state != "completed":

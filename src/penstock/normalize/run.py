@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -35,7 +36,8 @@ from penstock.schema.frozen_map import FrozenMap
 from penstock.spark.folders import folder_aggregates, folder_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -59,12 +61,13 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     can_alter: frozenset[tuple[DataType, DataType]] = frozenset(),
     collector: Collector | None = None,
     truncated: Sequence[ExtractedTable] = (),
+    describe_jobs: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> NormalizedPackage:
     """Write every extracted table in its final shape, with its nested tables, and add a job for each.
 
     `table_extras` are hints of every table, `table_defaults` of tables without such a hint. `capabilities`
     are those of the destination; `can_alter` are the types that it can change into one another. `truncated`
-    tables are left without rows.
+    tables are left without rows. `describe_jobs` names a table in Spark's UI for the jobs of a block.
 
     Idempotent: each attempt writes to a new folder, and takes effect with `save_normalized`.
     """
@@ -88,7 +91,9 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     stored = with_declared_tables(schema.stored, extracted)
     inputs = table_inputs(extracted.tables, truncated)
     with package.store.folders_synced_at_end():
-        roots, stored = _normalize_tables(context, inputs, stored, table_defaults, progress)
+        roots, stored = _normalize_tables(
+            context, inputs, stored, table_defaults, progress, describe_jobs
+        )
         schema_after = _schema_after(schema, stored, roots)
         folders = _describe_folders(context, roots)
         entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, folders, attempt)]
@@ -124,6 +129,7 @@ def _normalize_tables(
     schema: StoredSchema,
     table_defaults: Mapping[str, Any],
     progress: TableProgress,
+    describe_jobs: Callable[[str], AbstractContextManager[None]],
 ) -> tuple[dict[str, list[TablePart]], StoredSchema]:
     """Normalize all tables; return their parts by root table, and the schema after them."""
     roots: dict[str, list[TablePart]] = {}
@@ -138,7 +144,9 @@ def _normalize_tables(
             schema = with_root_table(schema, name, table_input.table, context.table_extras, table_defaults)
             options = options_of_table(context.options, context.capabilities, schema.tables[name])
             table_context = replace(context, options=options)
-            for part in list(_normalize_table(table_context, table_input, name, schema)):
+            with describe_jobs(name):
+                parts = list(_normalize_table(table_context, table_input, name, schema))
+            for part in parts:
                 roots.setdefault(part.report.table, []).append(part)
                 schema = part.schema
                 progress.add_rows(part.report.row_counts)

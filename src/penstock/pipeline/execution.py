@@ -7,7 +7,6 @@ extract new data, and for each package normalize, seal, load.
 from __future__ import annotations
 
 import sys
-import time
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -186,7 +185,7 @@ class Execution:
         self._record_start()
         try:
             # Before the lease: a session may be refused.
-            self._open_sessions()
+            self._recorder.start_seconds = self._workspace.open_sessions()
             with self._workspace.lease(on_lost=self._workspace.interrupt) as lease, self._workspace.client:
                 self._recorder.has_begun_work, self._recorder.default_step = True, default_step
                 try:
@@ -209,12 +208,6 @@ class Execution:
         self._recorder.notes += self._workspace.notes
         self._workspace.close()
         self._recorder.record_end()
-
-    def _open_sessions(self) -> None:
-        """Open the sessions of the run, and record the duration if that starts Spark."""
-        began = time.monotonic()
-        if self._workspace.open_sessions():
-            self._recorder.start_seconds = time.monotonic() - began
 
     def _check_package_root(self) -> None:
         note = check_package_root(self._workspace, record=True)
@@ -384,7 +377,7 @@ class Execution:
         schema = with_destination_naming(schema, capabilities.naming_convention)
         naming = self._workspace.naming(schema)
         with (
-            self._recorder.step("normalize"),
+            self._recorder.step("normalize", package.load_id),
             in_stage("normalize", load_id=package.load_id),
             self._target.pipeline.collector(f"normalize of {schema.name}") as collector,
             self._workspace.sessions.deferred_session() as spark,
@@ -401,6 +394,7 @@ class Execution:
                 can_alter=self._target.config.alterable_types,
                 collector=collector,
                 truncated=tables_truncated_without_rows(prior_schema, extracted, naming),
+                describe_jobs=self._workspace.watch.describe,
             )
             lease.check()
             save_normalized(
@@ -447,7 +441,7 @@ class Execution:
     def _load_sealed(self, manifest: Manifest, lease: Lease) -> None:
         load_target = self._workspace.load_target(manifest, lease)
         with (
-            self._recorder.step("load"),
+            self._recorder.step("load", manifest.load_id),
             in_stage("load", load_id=manifest.load_id),
             load_target.collector(f"load of {manifest.schema_name}"),
         ):

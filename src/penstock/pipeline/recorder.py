@@ -112,11 +112,11 @@ class Recorder:
         return trace
 
     @contextmanager
-    def step(self, name: TPipelineStep) -> Iterator[None]:
-        """Measure a block as part of a step, and attribute errors to the step."""
+    def step(self, name: TPipelineStep, load_id: str = "") -> Iterator[None]:
+        """Measure a block as part of a step, if given of one package, and attribute errors to the step."""
         began, began_at = time.monotonic(), datetime.now(UTC)
         if self.watch is not None:
-            self.watch.begin(name)
+            self.watch.begin(name, load_id)
         try:
             with self.attribute_errors(name):
                 yield

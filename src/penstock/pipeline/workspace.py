@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -89,7 +90,9 @@ class Workspace:
         self._lease_notes: list[str] = []
         collector = target.pipeline.collector
         self.watch = SparkWatch(
-            uuid.uuid4().hex[:12], on_stages=collector.stages if collector.shows_stages else None
+            uuid.uuid4().hex[:12],
+            pipeline_name=target.pipeline.pipeline_name,
+            on_stages=collector.stages if collector.shows_stages else None,
         )
 
     # --- what the destination stores
@@ -178,6 +181,7 @@ class Workspace:
             retention=self.run_settings.retention,
             collector=self.target.pipeline.collector,
             on_committed=self._save_local_copies,
+            describe_jobs=self.watch.describe,
         )
 
     def _save_local_copies(self, manifest: Manifest) -> None:
@@ -200,15 +204,15 @@ class Workspace:
 
     # --- sessions and clients
 
-    def open_sessions(self) -> bool:
-        """Open the sessions of the run now, unless it may do without; return whether Spark was started.
+    def open_sessions(self) -> float | None:
+        """Open the sessions of the run now, unless it may do without: a session may be refused.
 
-        They are opened early because a session may be refused.
+        Return the duration in seconds if that has started Spark.
         """
-        exists = existing_session(self._spark) is not None
+        began, exists = time.monotonic(), existing_session(self._spark) is not None
         if exists or not self.target.config.loads_without_spark:
             self.sessions.opened()
-        return not exists and self.sessions.is_open
+        return time.monotonic() - began if self.sessions.is_open and not exists else None
 
     @cached_property
     def resource_sessions(self) -> ResourceSessions:

@@ -1,4 +1,4 @@
-"""Tracking of Spark's work per step: running stages and the number of jobs.
+"""Tracking of Spark's work per step: running stages, the number of jobs, and their descriptions.
 
 Uses Spark's status API and starts no jobs. Errors of that API are ignored, and missing facts are None.
 """
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     StageListener = Callable[[Sequence[SparkStage]], None]
 
 _GROUP_PROPERTY: Final = "spark.jobGroup.id"
+_DESCRIPTION_PROPERTY: Final = "spark.job.description"
+_SEPARATOR: Final = " · "
 _CANCEL_DELAYS: Final = (0.5, 1, 2, 4, 8, 16, 32)
 """Seconds between cancellations of the jobs of an interrupted run."""
 
@@ -31,14 +33,21 @@ class SparkWatch:
     """Tracks the work in the sessions of one run, step by step.
 
     `tell` receives the running stages; without it they are not read. On a classic session jobs are attributed
-    by the job group of the calling thread. A Connect client reports stages only.
+    by the job group of the calling thread, and described by pipeline, package, step and table. A Connect
+    client reports stages only.
     """
 
     def __init__(
-        self, run_id: str, *, on_stages: StageListener | None = None, poll_interval: float = 0.5
+        self,
+        run_id: str,
+        *,
+        pipeline_name: str = "",
+        on_stages: StageListener | None = None,
+        poll_interval: float = 0.5,
     ) -> None:
         self._run_id, self._on_stages, self._poll_interval = run_id, on_stages, poll_interval
-        self._step = ""
+        self._pipeline_name, self._step, self._load_id = pipeline_name, "", ""
+        self._thread = _ThreadState()
         self._jobs: dict[str, set[int]] = {}
         self._uncounted_steps: set[str] = set()
         self._groups: dict[str, frozenset[int]] = {}
@@ -47,9 +56,9 @@ class SparkWatch:
         self._lock, self._stopped = threading.Lock(), threading.Event()
         self._poller: threading.Thread | None = None
 
-    def begin(self, step: str) -> None:
-        """Attribute sessions that are lent from now on to this step."""
-        self._step = step
+    def begin(self, step: str, load_id: str = "") -> None:
+        """Attribute sessions that are lent from now on to this step, if given of one package."""
+        self._step, self._load_id = step, load_id
 
     def job_count(self, step: str) -> int | None:
         """Return the number of Spark jobs of a step; None if Spark does not report it."""
@@ -66,6 +75,22 @@ class SparkWatch:
         else:
             with self._track_group(spark, step):
                 yield
+
+    @contextmanager
+    def describe(self, table: str) -> Iterator[None]:
+        """Name a table in the descriptions of jobs that this thread starts in a block."""
+        table_before, self._thread.table = self._thread.table, table
+        self._describe_again()
+        try:
+            yield
+        finally:
+            self._thread.table = table_before
+            self._describe_again()
+
+    def _describe_again(self) -> None:
+        if self._thread.groups:
+            with suppress(Exception):  # a platform may deny it, and the JVM may have died
+                self._thread.groups[-1].describe(self._thread.table)
 
     def interrupt(self) -> None:
         """Cancel the jobs of the run, also those in the user's session; other jobs of it continue.
@@ -98,16 +123,22 @@ class SparkWatch:
             if group.is_own:
                 self._own_groups[group.name] = group
         self._start_polling(group.tracker)
+        groups = self._thread.groups
+        groups.append(group)
+        self._describe_again()
         try:
             yield
         finally:
+            groups.remove(group)
             with suppress(Exception):  # a JVM that died has already raised its own error
                 self._jobs.setdefault(step, set()).update(group.jobs())
                 group.leave()
 
     def _enter_group(self, spark: Any, step: str) -> _JobGroup | None:
         try:
-            return _JobGroup.enter(spark.sparkContext, f"penstock-{self._run_id}-{step}")
+            title = _SEPARATOR.join(filter(None, (self._pipeline_name, self._load_id, step)))
+            name = f"penstock-{self._run_id}-{step}"
+            return _JobGroup.enter(spark.sparkContext, name, title, outer=self._thread.groups[-1:])
         except Exception:  # platforms may refuse all of it with various errors
             return None
 
@@ -158,19 +189,31 @@ class SparkWatch:
                 return
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class _ThreadState(threading.local):
+    """The table and the job groups of a thread."""
+
+    def __init__(self) -> None:
+        self.table = ""
+        self.groups: list[_JobGroup] = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _JobGroup:
-    """Return the job group of a thread: the user's if set, otherwise a new one."""
+    """The job group of a thread: the user's if set, otherwise a new one; likewise the description."""
 
     context: Any
     tracker: Any
     name: str
     jobs_before: frozenset[int]
     is_own: bool
+    title: str
+    """The beginning of descriptions; empty if the user's is kept."""
+    description_before: str | None
 
     @staticmethod
-    def enter(context: Any, name: str) -> _JobGroup:
+    def enter(context: Any, name: str, title: str, *, outer: Sequence[_JobGroup]) -> _JobGroup:
         tracker, group = context.statusTracker(), context.getLocalProperty(_GROUP_PROPERTY)
+        description = context.getLocalProperty(_DESCRIPTION_PROPERTY)
         earlier_jobs = frozenset(tracker.getJobIdsForGroup(group or name))
         if group is None:
             context.setLocalProperty(_GROUP_PROPERTY, name)
@@ -180,7 +223,15 @@ class _JobGroup:
             name=group or name,
             jobs_before=earlier_jobs,
             is_own=group is None,
+            title=title if description is None or any(group.title for group in outer) else "",
+            description_before=description,
         )
+
+    def describe(self, table: str) -> None:
+        """Describe the next jobs of the thread, unless the user has described them."""
+        if self.title:
+            description = f"{self.title}{_SEPARATOR}{table}" if table else self.title
+            self.context.setLocalProperty(_DESCRIPTION_PROPERTY, description)
 
     def jobs(self) -> set[int]:
         """Return the jobs that have started since."""
@@ -190,6 +241,8 @@ class _JobGroup:
         self.context.cancelJobGroup(self.name)
 
     def leave(self) -> None:
+        if self.title:
+            self.context.setLocalProperty(_DESCRIPTION_PROPERTY, self.description_before)
         if self.is_own:
             self.context.setLocalProperty(_GROUP_PROPERTY, None)
 

@@ -28,8 +28,8 @@ class Watch:
         self.begun: list[str] = []
         self._jobs = jobs
 
-    def begin(self, step: str) -> None:
-        self.begun.append(step)
+    def begin(self, step: str, load_id: str) -> None:
+        self.begun.append(f"{step} {load_id}".strip())
 
     def job_count(self, step: str) -> int | None:
         return self._jobs.get(step)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+DESCRIPTION = "spark.job.description"
+
+
 @dataclass
 class Context:
     """A context whose threads have groups, and its own tracker."""
@@ -33,12 +36,13 @@ class Context:
         return self
 
     def getLocalProperty(self, key: str) -> str | None:  # noqa: N802
-        assert key == "spark.jobGroup.id"
-        return getattr(self.local, "group", None)
+        assert key in {"spark.jobGroup.id", DESCRIPTION}
+        value: str | None = getattr(self.local, key, None)
+        return value
 
     def setLocalProperty(self, key: str, value: str | None) -> None:  # noqa: N802
-        assert key == "spark.jobGroup.id"
-        self.local.group = value
+        assert key in {"spark.jobGroup.id", DESCRIPTION}
+        setattr(self.local, key, value)
 
     def getJobIdsForGroup(self, group: str) -> list[int]:  # noqa: N802
         if self.gone:
@@ -153,6 +157,54 @@ def test_blocks_in_blocks_count_a_job_once() -> None:
 
     assert watch.job_count("extract") == 3
     assert context.getLocalProperty("spark.jobGroup.id") is None
+
+
+def test_jobs_are_described_by_pipeline_package_step_and_table_in_each_thread() -> None:
+    context, watch = Context(), SparkWatch("run", pipeline_name="shop")
+    texts: dict[str, list[str | None]] = {}
+
+    def work(table: str) -> None:
+        texts[table] = [context.getLocalProperty(DESCRIPTION)]
+        with watch.describe(table):
+            with watch.track(classic(context)):
+                texts[table].append(context.getLocalProperty(DESCRIPTION))
+            texts[table].append(context.getLocalProperty(DESCRIPTION))
+
+    watch.begin("load", "17.5")
+    threads = [threading.Thread(target=work, args=[table]) for table in ("orders", "items")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert texts == {table: [None, f"shop · 17.5 · load · {table}", None] for table in ("orders", "items")}
+
+
+def test_a_session_that_is_lent_for_several_tables_is_described_by_each() -> None:
+    context, watch = Context(), SparkWatch("run", pipeline_name="shop")
+    texts: list[str | None] = []
+
+    watch.begin("extract")
+    with watch.track(classic(context)):
+        texts.append(context.getLocalProperty(DESCRIPTION))
+        for table in ("orders", "items"):
+            with watch.describe(table), watch.track(classic(context)):
+                texts.append(context.getLocalProperty(DESCRIPTION))
+        texts.append(context.getLocalProperty(DESCRIPTION))
+
+    assert texts == ["shop · extract", "shop · extract · orders", "shop · extract · items", "shop · extract"]
+    assert context.getLocalProperty(DESCRIPTION) is None
+
+
+def test_a_description_of_the_user_is_kept() -> None:
+    context, watch = Context(), SparkWatch("run", pipeline_name="shop")
+    context.setLocalProperty(DESCRIPTION, "cell 7")
+
+    watch.begin("load")
+    with watch.describe("orders"), watch.track(classic(context)), watch.track(classic(context)):
+        description = context.getLocalProperty(DESCRIPTION)
+
+    assert (description, context.getLocalProperty(DESCRIPTION)) == ("cell 7", "cell 7")
 
 
 def test_errors_of_a_platform_are_ignored() -> None:
