@@ -91,9 +91,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     stored = with_declared_tables(schema.stored, extracted)
     inputs = table_inputs(extracted.tables, truncated)
     with package.store.folders_synced_at_end():
-        roots, stored = _normalize_tables(
-            context, inputs, stored, table_defaults, progress, describe_jobs
-        )
+        roots, stored = _normalize_tables(context, inputs, stored, table_defaults, progress, describe_jobs)
         schema_after = _schema_after(schema, stored, roots)
         folders = _describe_folders(context, roots)
         entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, folders, attempt)]
