@@ -50,7 +50,7 @@ class Lake:
 
     name: str
     format: str
-    reference: LakeReference[Any, Any]
+    reference: Callable[[], LakeReference[Any, Any]]
     sign: str
     """The folder that every table has."""
     can_move: bool
@@ -65,7 +65,8 @@ class Lake:
         self, location: str, change: Callable[[Any], Any] = lambda tables: tables, **settings: Any
     ) -> Destination:
         given = {"bucket_url": location, **self.settings, **settings}
-        return Destination(self.format, ChangedReference(self.reference, change), given)
+        # Each run has its own reference, as in a process of its own: locks of one must not stop the other.
+        return Destination(self.format, ChangedReference(self.reference(), change), given)
 
     def destination_with_steps(self, steps: Steps, location: str, **settings: Any) -> Destination:
         """Return the destination of a run whose commits are steps."""
@@ -132,7 +133,7 @@ def _marks_in_log(table: Path) -> Iterator[tuple[int, str, int]]:
 DELTA: Final = Lake(
     "delta",
     "delta",
-    DeltaReference(),
+    DeltaReference,
     sign="_delta_log",
     can_move=True,
     settings={"commit_by_reference": False},
@@ -144,7 +145,7 @@ DELTA_FILES: Final = replace(
 ICEBERG: Final = Lake(
     "iceberg",
     "iceberg",
-    IcebergReference(),
+    IcebergReference,
     sign="metadata",
     can_move=False,
     kills=(

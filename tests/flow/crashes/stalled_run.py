@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.flow.crashes.any_shop import Shop
 
 CHANGES: Final = ("put", "put_if_absent", "move", "copy", "delete", "open_new")
-_PATIENCE: Final = 1800
+_PATIENCE: Final = 900
 """Seconds before a run counts as hanging, also on a busy machine."""
 
 
