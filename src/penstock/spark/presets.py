@@ -134,6 +134,8 @@ OWN_CONF: Mapping[str, str] = MappingProxyType(
         # A file that cannot be read is an error; skipped rows would not be noticed.
         "spark.sql.files.ignoreCorruptFiles": "false",
         "spark.sql.files.ignoreMissingFiles": "false",
+        # Spark's default type has no bounds in the footers of files, and Arrow reads it without a time zone.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # The options of a table that plans show.
         "spark.sql.redaction.options.regex": "(?i)url|uri|secret|password|token|credential|access[.]?key",
         **SAFE_COMMIT_CONF,

@@ -45,7 +45,6 @@ _FILE_SETTINGS: Final = frozenset(
         "spark.databricks.delta.optimizeWrite.enabled",
     )
 )
-_TIMESTAMP_TYPE: Final = "spark.sql.parquet.outputTimestampType"
 _DECIMAL: Final = re.compile(r"decimal\(\d+,\d+\)")
 # Delta refuses these in the columns of a new table.
 _FORBIDDEN_CHARACTERS: Final = frozenset(" ,;{}()\n\t=")
@@ -84,11 +83,6 @@ def session_obstacle(conf: Mapping[str, str]) -> str | None:
     'spark.databricks.delta.properties.defaults.appendOnly'
     """
     return next((name for name, value in conf.items() if _is_session_obstacle(name, value)), None)
-
-
-def timestamp_conf(schema_json: str) -> dict[str, str]:
-    """Return the settings with which Spark writes timestamps that have bounds in the footers of files."""
-    return {_TIMESTAMP_TYPE: "TIMESTAMP_MICROS"} if '"timestamp"' in schema_json else {}
 
 
 def indexed_columns(schema: Mapping[str, Any], properties: Mapping[str, str]) -> tuple[Path, ...]:

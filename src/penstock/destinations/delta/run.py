@@ -23,7 +23,7 @@ from penstock.destinations.delta.ddl import (
     table_properties,
 )
 from penstock.destinations.delta.file_commit import Obstacle, commit_files, commit_job_files, read_data_files
-from penstock.destinations.delta.file_commit_plan import session_obstacle, timestamp_conf
+from penstock.destinations.delta.file_commit_plan import session_obstacle
 from penstock.destinations.delta.history import (
     TableHistory,
     app_id,
@@ -417,8 +417,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
 
         def write_files() -> Sequence[DataFile]:
             folder = f"{mark.load_id}-{uuid.uuid4().hex[:12]}"
-            with temporary_conf(spark, timestamp_conf(schema_json)):
-                addressing.write_files(table, rows, folder)
+            addressing.write_files(table, rows, folder)
             return read_data_files(store, table, folder, schema_json=schema_json)
 
         return commit_files(store, table, write_files, schema_json=schema_json, mark=mark, mode=mode)

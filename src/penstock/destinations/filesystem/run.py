@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from penstock.schema import Column, Table
     from penstock.spark.file_format import FileCodec
 
-# Not every reader supports all timestamps in Spark's default type.
-_TIMESTAMP_CONF: Final = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 # A layout with one name for each load needs one file, whatever limit the user sets.
 _ONE_FILE_CONF: Final = {"spark.sql.files.maxRecordsPerFile": "0"}
 MAX_FILES_BY_PATH: Final = 32
@@ -44,8 +42,7 @@ def write_rows(
         with_missing_columns(rows, table).selectExpr(*codec.write_expressions(table))
     )
     frame = observed.coalesce(1) if one_file else observed
-    conf = {**_TIMESTAMP_CONF, **(_ONE_FILE_CONF if one_file else {})}
-    with temporary_conf(rows.sparkSession, conf):
+    with temporary_conf(rows.sparkSession, _ONE_FILE_CONF if one_file else {}):
         writer = frame.write.mode("overwrite").options(**codec.write_options(is_compressed=is_compressed))
         writer.format(codec.spark_format).save(spark_path(address))
     return observation.rows()

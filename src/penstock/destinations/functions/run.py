@@ -21,7 +21,6 @@ from penstock.errors import UsageError
 from penstock.package.layout import DATA_FOLDER
 from penstock.package.sql import quote_name
 from penstock.schema import Column, spark_type
-from penstock.spark.conf import temporary_conf
 from penstock.spark.paths import spark_path
 from penstock.spark.probe import count_task_slots
 from penstock.spark.serialization import loads, serialize_by_value, serialized_mapper, without_defaults
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 
 
 _ROWS_FOLDER: Final = f"{DATA_FOLDER}/batches"
-# Arrow reads the default type of Spark without its time zone, and only between 1677 and 2262.
-_TIMESTAMP_CONF: Final = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 
 def write_files(
@@ -55,8 +52,7 @@ def write_files(
         value = quote_name(name) if name in rows.columns else "NULL"
         sql_type = spark_type(Column.from_dict(document, name=name))
         columns.append(f"CAST({value} AS {sql_type}) AS {quote_name(name)}")
-    with temporary_conf(spark, _TIMESTAMP_CONF):
-        rows.selectExpr(*columns).write.mode("overwrite").parquet(spark_path(store.path(folder)))
+    rows.selectExpr(*columns).write.mode("overwrite").parquet(spark_path(store.path(folder)))
     names = sorted(entry.name for entry in store.entries(folder) if entry.name.endswith(".parquet"))
     counted = ((f"{folder}/{name}", _row_count(store, f"{folder}/{name}")) for name in names)
     return tuple((name, rows_in_file) for name, rows_in_file in counted if rows_in_file)
