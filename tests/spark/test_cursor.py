@@ -124,6 +124,22 @@ def test_rows_at_the_boundary_are_recognized(
     assert new_rows(frame, later, known_hashes=existing).columns == frame.columns
 
 
+def test_rows_at_the_boundary_are_recognized_if_the_files_have_wider_numbers(
+    spark: SparkSession, location: str
+) -> None:
+    bounds = FrameBounds(column="n", key=None)
+    frame = spark.sql("SELECT id, CAST(id % 3 AS SMALLINT) AS n, CAST(id / 3 AS FLOAT) AS x FROM range(9)")
+    first = write_frame(
+        frame.filter("id < 6"), f"{location}/first", system_columns={"_dlt_id": "CAST(rand() AS STRING)"}
+    )
+    seen = observation(aggregates_from_files(frame, first, bounds), frame, bounds)
+
+    existing = list(boundary_hashes(frame, first, bounds, seen.last_value))
+
+    assert (first.has_system_columns, seen.last_value, len(existing)) == (True, 2, 2)
+    assert ids(new_rows(frame, FrameBounds(column="n", start=2), known_hashes=existing)) == [8]
+
+
 @pytest.mark.every_mode
 @pytest.mark.parametrize(
     ("missing", "result"), [("raise", [1, 2, 3]), ("include", [1, 2, 3]), ("exclude", [2, 3])]

@@ -202,3 +202,79 @@ def test_rows_are_sent_into_one_folder_group_by_group(spark: SparkSession, tmp_p
 
     assert len(list(folder.glob("*.parquet"))) == 3
     assert spark.read.parquet(f"file://{folder}").count() == 30
+
+
+SYSTEM_COLUMNS = {"_dlt_load_id": "'17.5'", "_dlt_id": "CAST(monotonically_increasing_id() AS STRING)"}
+FLAT_QUERY = (
+    "SELECT CAST(id AS INT) AS id, CAST(id / 3 AS FLOAT) AS half, DATE '2024-05-06' AS day FROM range(9)"
+)
+
+
+def test_files_that_a_table_can_take_have_its_types_and_the_system_columns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame = spark.sql(FLAT_QUERY).repartition(3)
+
+    landed = write_frame(frame, str(tmp_path / "out"), system_columns=SYSTEM_COLUMNS)
+
+    assert (landed.rows, landed.has_system_columns) == (9, True)
+    assert keys(landed) == {"id": "long", "half": "double", "day": "date"}
+    files = spark.read.parquet(f"file://{landed.address}")
+    assert dict(files.dtypes) == {
+        "id": "bigint", "half": "double", "day": "date", "_dlt_load_id": "string", "_dlt_id": "string",
+    }  # fmt: skip
+    rows = files.collect()
+    assert sorted((row["id"], row["half"]) for row in rows) == sorted(
+        (row["id"], row["half"]) for row in frame.collect()
+    )
+    assert len({row["_dlt_id"] for row in rows}) == 9
+    assert {row["_dlt_load_id"] for row in rows} == {"17.5"}
+
+
+@pytest.mark.parametrize("mode", ["hook", "quarantine"])
+def test_system_columns_are_computed_after_rows_are_left_out(
+    spark: SparkSession, tmp_path: Path, mode: str
+) -> None:
+    class Observing:
+        def before(self, frame: DataFrame) -> tuple[DataFrame, Mapping[str, Column]]:
+            return frame.where("id >= 2"), {"largest": F.max("id")}
+
+        def after(self, landed: FrameWriteResult) -> None:
+            del landed
+
+    frame = spark.sql(f"SELECT *, IF(id < 2, 'bad', NULL) AS refused FROM ({FLAT_QUERY})")
+    address = str(tmp_path / "out")
+
+    if mode == "hook":
+        landed = write_frame(frame.drop("refused"), address, hook=Observing(), system_columns=SYSTEM_COLUMNS)
+        assert landed.observed == {"largest": 8}
+    else:
+        landed = write_frame(frame, address, quarantine_column="refused", system_columns=SYSTEM_COLUMNS)
+        assert landed.quarantined_rows == 2
+
+    rows = spark.read.parquet(f"file://{landed.address}").collect()
+    assert (landed.rows, landed.has_system_columns, len(rows)) == (7, True, 7)
+    assert len({row["_dlt_id"] for row in rows}) == 7
+
+
+@pytest.mark.parametrize(
+    ("conf", "query", "has_system_columns"),
+    [
+        ({"datetimeRebaseModeInWrite": "LEGACY"}, FLAT_QUERY, False),
+        ({"datetimeRebaseModeInWrite": "LEGACY"}, "SELECT 1 AS id", True),
+        ({}, "SELECT current_timestamp() AS at", False),
+        ({"outputTimestampType": "TIMESTAMP_MICROS"}, "SELECT current_timestamp() AS at", True),
+    ],
+    ids=["old calendar", "no dates", "no bounds", "bounds"],
+)
+def test_a_table_takes_no_files_with_the_old_calendar_or_without_bounds(
+    spark: SparkSession, tmp_path: Path, conf: dict[str, str], query: str, has_system_columns: bool
+) -> None:
+    session = spark.newSession()
+    for name, value in conf.items():
+        session.conf.set(f"spark.sql.parquet.{name}", value)
+
+    landed = write_frame(session.sql(query), str(tmp_path / "out"), system_columns=SYSTEM_COLUMNS)
+
+    assert landed.has_system_columns == has_system_columns
+    assert ("long" in keys(landed).values()) == (has_system_columns and "id" in keys(landed))

@@ -12,7 +12,10 @@ from penstock.errors import FilesChanged, StorageNotShared, UsageError
 from penstock.extract.frames import frame_batches
 from penstock.extract.parts import TypedPartWriter
 from penstock.interfaces.frame_engine import require_frame_engine
+from penstock.package.projection.explode import task_position_id
 from penstock.package.quarantine import QUARANTINE_TABLE
+from penstock.package.sql import literal
+from penstock.schema.defaults import ID_COLUMN, LOAD_ID_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,9 +36,15 @@ class FrameWriter:
     """Writes the frames of all resources of a flow."""
 
     def __init__(
-        self, writers: TableWriters, quarantine: QuarantineWriter, engine: FrameEngine | None = None
+        self,
+        writers: TableWriters,
+        quarantine: QuarantineWriter,
+        engine: FrameEngine | None = None,
+        *,
+        load_id: str,
     ) -> None:
         self._writers, self._quarantine, self._engine = writers, quarantine, engine
+        self._load_id = load_id
         self._typed_writers: dict[tuple[str, str], list[TableWriter]] = {}
 
     def write(self, frame: Any, kind: FrameKind, route: Route) -> int:
@@ -114,11 +123,13 @@ class FrameWriter:
         return written.parts.rows + written.quarantine_parts.rows
 
     def _new_parts(self, *, is_text: bool = False) -> SparkPartFiles:
+        folder = self._writers.new_folder()
         return SparkPartFiles(
             store=self._writers.store,
-            folder=self._writers.new_folder(),
+            folder=folder,
             engine=require_frame_engine(self._engine),
             is_text=is_text,
+            system_columns=None if is_text else system_columns(self._load_id, folder),
         )
 
     def _add_parts(self, table: str, route: Route, parts: SparkPartFiles) -> None:
@@ -137,6 +148,9 @@ class SparkPartFiles:
     engine: FrameEngine
     is_text: bool = False
     """Whether the only column has rows as JSON texts."""
+    system_columns: Mapping[str, str] | None = None
+    """The columns to add to files that a table can take as they are, in SQL."""
+    has_system_columns: bool = False
     columns: Mapping[str, Any] | None = None
     quarantined_rows: int | None = 0
     rows: int = 0
@@ -153,6 +167,7 @@ class SparkPartFiles:
             hook=hook,
             conf=self.store.hadoop_conf,
             quarantine_column=quarantine_column,
+            system_columns=self.system_columns,
         )
         files = [
             entry for entry in self.store.entries(self.folder) if not entry.name.startswith(_HIDDEN_PREFIXES)
@@ -163,6 +178,7 @@ class SparkPartFiles:
             )
         names = [f"{self.folder}/{file.name}" for file in files]
         self.columns = None if self.is_text else result.columns
+        self.has_system_columns = result.has_system_columns
         self.quarantined_rows = result.quarantined_rows
         self.rows = _count_rows(self.store, names) if result.rows is None else result.rows
         self.bytes, self.files = sum(file.size for file in files), len(files)
@@ -188,6 +204,11 @@ class WrittenFrame:
 
     parts: SparkPartFiles
     quarantine_parts: SparkPartFiles | None = None
+
+
+def system_columns(load_id: str, folder: str) -> dict[str, str]:
+    """Return SQL for the system columns of root rows that Spark writes to a folder of a package."""
+    return {LOAD_ID_COLUMN: literal(load_id), ID_COLUMN: task_position_id(load_id, folder=folder)}
 
 
 def _count_rows(store: FileStorage, names: list[str]) -> int:

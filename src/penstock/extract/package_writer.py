@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from penstock.extract.nodes import Node
     from penstock.extract.plan import Rotation, Workload
     from penstock.extract.routing import Route, TableRouter
-    from penstock.extract.table_writers import TableWriter
+    from penstock.extract.table_writers import PartFiles, TableWriter
     from penstock.interfaces.frame_engine import FrameEngine, RowSender
     from penstock.interfaces.frames import FrameKind
-    from penstock.package import FileStorage
+    from penstock.package import Package
+    from penstock.package.extract_manifest import DataFormat
 
     WorkSubmitter = Callable[[Node, Callable[[], WrittenFrame], Callable[[WrittenFrame], None]], None]
 
@@ -53,7 +54,7 @@ class PackageWriter:
     @contextmanager
     def open(
         cls,
-        store: FileStorage,
+        package: Package,
         router: TableRouter,
         *,
         rotation: Rotation,
@@ -68,9 +69,11 @@ class PackageWriter:
         `submit` runs Spark jobs in threads.
         """
         per_resource = workload.on_error == "continue"
-        with TableWriters(store, rotation, per_resource=per_resource, attempt=attempt, send=send) as writers:
+        with TableWriters(
+            package.store, rotation, per_resource=per_resource, attempt=attempt, send=send
+        ) as writers:
             quarantine = QuarantineWriter(writers, on_bad_row=workload.on_bad_row)
-            frame_writer = FrameWriter(writers, quarantine, frame_engine)
+            frame_writer = FrameWriter(writers, quarantine, frame_engine, load_id=package.load_id)
             yield cls(writers, router, quarantine, frame_writer, submit)
 
     @property
@@ -157,6 +160,12 @@ class PackageWriter:
             rows=sum(writer.parts.rows for writer in writers),
             bytes=sum(writer.parts.bytes for writer in writers),
             files=sum(writer.parts.files for writer in writers),
-            data_format="rows" if first.parts.columns is None else "typed",
+            data_format=_data_format(first.parts),
             columns=first.parts.columns,
         )
+
+
+def _data_format(parts: PartFiles) -> DataFormat:
+    if parts.columns is None:
+        return "rows"
+    return "flat" if parts.has_system_columns else "typed"

@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from array import array
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -121,6 +121,7 @@ class PartWriter(ABC):
 
     columns: Mapping[str, Any] | None = None
     """The schema document of typed files; None for rows as JSON text."""
+    has_system_columns: Final = False
 
     def __init__(
         self,

@@ -141,7 +141,7 @@ class Extractor:
             progress = ThrottledProgress(self._collector)
             waves = self._run_declared_waves(package, progress)
             with PackageWriter.open(
-                package.store,
+                package,
                 self._router,
                 rotation=self._rotation,
                 workload=self._workload,

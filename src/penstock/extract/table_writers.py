@@ -30,6 +30,10 @@ class PartFiles(Protocol):
         """The schema document of typed files; None for rows."""
 
     @property
+    def has_system_columns(self) -> bool:
+        """Whether typed files have the system columns too, so that a table can take them as they are."""
+
+    @property
     def buffered_bytes(self) -> int:
         """Bytes that are not written yet."""
 

@@ -1,8 +1,8 @@
 """Schema documents of typed files, written by `extract` and read by `normalize`.
 
 A document has the form of Spark's JSON schemas, so that no file needs to be opened. Columns have file names
-that every engine accepts; the metadata of a field has the user's key (`key`), and the kind of value if the
-type alone is ambiguous (`kind`).
+that every engine accepts; the metadata of a field has the user's key (`key`), the kind of value if the type
+alone is ambiguous (`kind`), and the user's type if the write widened it (`original`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,21 @@ def file_column_name(key: str) -> str:
 
 
 def struct_field(
-    key: str, data_type: Any, *, name: str, logical_type: LogicalType | None = None
+    key: str,
+    data_type: Any,
+    *,
+    name: str,
+    logical_type: LogicalType | None = None,
+    original: str | None = None,
 ) -> dict[str, Any]:
-    """Return a column, or a field of a struct."""
-    metadata = {**({"key": key} if key != name else {}), **({"kind": logical_type} if logical_type else {})}
-    return {"name": name, "type": data_type, "nullable": True, "metadata": metadata}
+    """Return a column, or a field of a struct; `original` is the user's type if the write widened it."""
+    metadata = {"key": key if key != name else None, "kind": logical_type, "original": original}
+    return {
+        "name": name,
+        "type": data_type,
+        "nullable": True,
+        "metadata": {name: value for name, value in metadata.items() if value is not None},
+    }
 
 
 def struct_type(fields: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -62,6 +72,11 @@ def map_type(key: Any, value: Any) -> dict[str, Any]:
 def column_key(column: Mapping[str, Any]) -> str:
     """Return the user's key of a column."""
     return str(column["metadata"].get("key", column["name"]))
+
+
+def original_type(column: Mapping[str, Any]) -> Any:
+    """Return the type that the user's column has, which the write may have widened."""
+    return column["metadata"].get("original", column["type"])
 
 
 def merged_type(left: Any, right: Any) -> Any:

@@ -33,6 +33,8 @@ class FrameWriteResult:
     """Rows that go to quarantine and were not written; None if Spark did not report the count."""
     observed: Mapping[str, Any] | None = None
     """The aggregates of the hook; None if Spark did not report them, or without a hook."""
+    has_system_columns: bool = False
+    """Whether the files have the system columns too, so that a table can take them as they are."""
 
 
 class QuarantiningFrame:
@@ -145,10 +147,12 @@ class FrameEngine(Protocol):
         hook: FrameHook | None = None,
         conf: Mapping[str, str] | None = None,
         quarantine_column: str | None = None,
+        system_columns: Mapping[str, str] | None = None,
     ) -> FrameWriteResult:
         """Write a DataFrame as typed files to a new folder; `conf` are Hadoop settings that open it.
 
-        Rows with a value in `quarantine_column` are counted and not written.
+        Rows with a value in `quarantine_column` are counted and not written. `system_columns` are written too
+        if a table can take the other columns as they are: SQL by name.
         """
 
 

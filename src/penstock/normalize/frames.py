@@ -18,6 +18,7 @@ from penstock.interfaces.file_schema import (
     column_key,
     map_type,
     merged_type,
+    original_type,
     struct_field,
     struct_type,
 )
@@ -92,7 +93,11 @@ def normalize_frames(
     if can_pass_through(table_input, layout, decision):
         rows = _count_rows(context, table_input, columns)
         dataset = WrittenDataset(
-            folders=table_input.folders, layout=layout, rows=rows, passthrough_columns=columns
+            folders=table_input.folders,
+            layout=layout,
+            rows=rows,
+            passthrough_columns=columns,
+            is_flat=table_input.is_flat,
         )
     else:
         dataset = write_dataset(context, _shape_frame(context, table_input, decision, layout), layout)
@@ -273,7 +278,7 @@ class _ColumnReader:
         logical_type = column["metadata"].get("kind")
         if logical_type:
             return self._add_leaf(path, "STRING", logical_type)
-        return self._read_type(column["type"], path)
+        return self._read_type(original_type(column), path)
 
     def _read_type(self, kind: Any, path: ValuePath) -> LayoutNode:
         if isinstance(kind, str):

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.normalize.flat_rows import FLAT
 from penstock.normalize.nested_layout import ListOf, NestedLayout, Object
-from penstock.normalize.passthrough import file_columns, frame_file_columns
+from penstock.normalize.passthrough import (
+    are_few_files,
+    file_columns,
+    flat_columns,
+    frame_file_columns,
+)
 from penstock.normalize.report import merged_report
 from penstock.package import JobFile, JobPart, ParsedLoadJobFileName, TableEntry
 from penstock.package.ids import file_id
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
 # No field has this name: it keeps a list whose elements are counted and not read.
 _ELEMENT_MARKER: Final = ""
+_EXTRACTED: Final = "data/extracted/"
 
 
 def add_jobs(
@@ -85,7 +91,8 @@ def _add_job(
 
 def _sorted_parts(parts: list[JobPart]) -> list[JobPart]:
     """Sort frames as they were extracted; `table_inputs` grouped them by type."""
-    return sorted(parts, key=lambda part: part.data.path) if all(part.landed for part in parts) else parts
+    are_extracted = all(part.data.path.startswith(_EXTRACTED) for part in parts)
+    return sorted(parts, key=lambda part: part.data.path) if are_extracted else parts
 
 
 def job_parts(part: TablePart, plan: TablePlan, folders: Mapping[str, DataFolder]) -> Iterator[JobPart]:
@@ -95,14 +102,20 @@ def job_parts(part: TablePart, plan: TablePlan, folders: Mapping[str, DataFolder
         flat = dataset.flat_files[plan.table.name]
         yield JobPart(data=flat.folder, columns=flat.columns, projection=FLAT)
         return
+    described = [folders[folder] for folder in dataset.folders]
     fields: tuple[FrameFileColumn, ...] = ()
     if dataset.passthrough_columns is None:
         columns = pruned_columns(dataset.layout, plan.projection)
     else:
         columns = file_columns(dataset.passthrough_columns)
         fields = frame_file_columns(dataset.passthrough_columns, dataset.layout)
-    for folder in dataset.folders:
-        yield JobPart(data=folders[folder], columns=columns, projection=plan.projection, landed=fields)
+        is_flat = dataset.is_flat and are_few_files(described)
+        own_columns = flat_columns(plan.projection, fields) if is_flat else None
+        if own_columns is not None:
+            yield from (JobPart(data=folder, columns=own_columns, projection=FLAT) for folder in described)
+            return
+    for folder in described:
+        yield JobPart(data=folder, columns=columns, projection=plan.projection, landed=fields)
 
 
 def written_bytes(

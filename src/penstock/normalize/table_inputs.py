@@ -23,6 +23,8 @@ class TableInput:
     columns: Mapping[str, Any] | None
     """The columns of typed files; None for rows."""
     rows: int
+    is_flat: bool = False
+    """Whether all files have the same columns, and a table can take them as they are."""
 
     def with_table(self, other: ExtractedTable) -> TableInput | None:
         """Return the input with another folder, or None if its files have another form."""
@@ -34,7 +36,11 @@ class TableInput:
         if columns is None:
             return None
         return replace(
-            self, folders=(*self.folders, other.folder), columns=columns, rows=self.rows + other.rows
+            self,
+            folders=(*self.folders, other.folder),
+            columns=columns,
+            rows=self.rows + other.rows,
+            is_flat=self.is_flat and other.data_format == "flat" and self.columns == other.columns,
         )
 
 
@@ -65,4 +71,12 @@ def _add_table(inputs: list[TableInput], table: ExtractedTable) -> None:
         if combined is not None:
             inputs[index] = combined
             return
-    inputs.append(TableInput(table=table, folders=(table.folder,), columns=table.columns, rows=table.rows))
+    inputs.append(
+        TableInput(
+            table=table,
+            folders=(table.folder,),
+            columns=table.columns,
+            rows=table.rows,
+            is_flat=table.data_format == "flat",
+        )
+    )

@@ -114,6 +114,8 @@ class WrittenDataset:
     """The number of elements of each list that is in no other list."""
     passthrough_columns: Mapping[str, Any] | None = None
     """The columns of the extracted files, if rows keep these and no nested dataset was written."""
+    is_flat: bool = False
+    """Whether a table can take the extracted files as they are, unless it changes a column."""
     flat_files: Mapping[str, FlatFiles] = field(default_factory=dict)
     """The files of each table, if the driver wrote these and no nested dataset."""
 

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from penstock.schema import NamingConvention
 
 _FILE_ID_DIGITS: Final = 10
-DataFormat = Literal["rows", "typed"]
-"""The format of data files: `rows` is one column of JSON texts, `typed` has the columns of a frame."""
+DataFormat = Literal["rows", "typed", "flat"]
+"""The format of data files: `rows` is one column of JSON texts, `typed` has the columns of a frame.
+
+`flat` has these and the system columns, under names and in types that a table can take as they are.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,9 +45,7 @@ class DataFolder:
         """
         if self.digest is None:
             return None
-        files = [
-            entry for entry in entries if entry.size and not entry.is_folder and entry.name[0] not in "._"
-        ]
+        files = data_files(entries)
         if len(files) != self.files:
             return f"it has {len(files)} data files, but {self.files} were written"
         size = sum(entry.size for entry in files)
@@ -70,6 +68,11 @@ class DataFolder:
         except UnsafePath as error:
             raise ValueError(error.message) from error
         return folder
+
+
+def data_files(entries: Iterable[DirEntry]) -> list[DirEntry]:
+    """Return the data files of a listing: hidden and empty files are ignored, as Spark ignores them."""
+    return [entry for entry in entries if entry.size and not entry.is_folder and entry.name[0] not in "._"]
 
 
 def _digest(sizes: Mapping[str, int]) -> str:

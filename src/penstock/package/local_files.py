@@ -129,11 +129,7 @@ class LocalFiles:
         _make_folder(folder)
         temp_path = _temp_path(folder)
         try:
-            try:
-                os.link(source, temp_path)
-            except FileNotFoundError:
-                raise
-            except OSError:  # another disk, or one without hard links
+            if not _link_as_new(source, temp_path):
                 shutil.copyfile(source, temp_path)
             with open(temp_path, "rb") as stream:
                 os.fsync(stream.fileno())
@@ -192,6 +188,22 @@ def _write_temp_file(target: str, content: bytes, *, durable: bool = True) -> st
         _delete_temp_file(path)
         raise
     return path
+
+
+def _link_as_new(source: str, target: str) -> bool:
+    """Link a file that is not older than its link; return False if that is not possible.
+
+    A table's VACUUM deletes old files that no commit refers to, and the commit comes after the link.
+    """
+    try:
+        os.link(source, target)
+        os.utime(target)
+    except FileNotFoundError:
+        raise
+    except OSError:  # another disk, one without hard links, or a file of another user
+        _delete_temp_file(target)
+        return False
+    return True
 
 
 def _create_file(path: str) -> int:

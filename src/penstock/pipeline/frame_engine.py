@@ -34,12 +34,18 @@ class SparkFrameEngine:
         hook: FrameHook | None = None,
         conf: Mapping[str, str] | None = None,
         quarantine_column: str | None = None,
+        system_columns: Mapping[str, str] | None = None,
     ) -> FrameWriteResult:
         """Write a DataFrame of a resource to files, by the session that it belongs to."""
         track_session = current_context().track_session
         with nullcontext() if track_session is None else track_session(frame.sparkSession):
             return late_imports.frame_writer.write_frame(
-                frame, address, hook=hook, conf=conf, quarantine_column=quarantine_column
+                frame,
+                address,
+                hook=hook,
+                conf=conf,
+                quarantine_column=quarantine_column,
+                system_columns=system_columns,
             )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
+from pyspark.sql.types import ArrayType, FloatType, MapType, NullType, StructField, StructType
 
 from penstock.interfaces.file_schema import file_column_name
 from penstock.interfaces.frame_engine import FrameBounds, FrameObservation
@@ -106,8 +106,17 @@ def _read_landed(frame: DataFrame, landed: FrameWriteResult) -> DataFrame:
     session = frame.sparkSession
     rows = session.read.options(**missing_conf(landed.conf, session)).parquet(spark_path(landed.address))
     file_columns = frozenset(rows.columns)
-    names = [name for name in frame.columns if file_column_name(name) in file_columns]
-    return rows.select(*(F.col(file_column_name(name)).alias(name) for name in names))
+    columns = [column for column in frame.schema if file_column_name(column.name) in file_columns]
+    return rows.select(*(_original_column(column) for column in columns))
+
+
+def _original_column(column: StructField) -> Column:
+    """Return a column of the files under its original name, with the type by which its values are hashed.
+
+    The files may have doubles for floats, whose texts differ; those of wider integers are equal.
+    """
+    source = F.col(file_column_name(column.name))
+    return (source.cast("float") if column.dataType == FloatType() else source).alias(column.name)
 
 
 def _with_numbered_fields(kind: DataType) -> DataType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.errors import UnsupportedColumnType
@@ -27,6 +27,9 @@ ColumnAction = Literal["as_is", "cast", "microseconds", "months", "text"]
 _SIMPLE_TYPES: Final = frozenset(
     ("boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz")
 ) | {"binary", "variant"}
+# Types of the columns of tables, and types that they hold without loss.
+_TABLE_TYPES: Final = frozenset(("boolean", "long", "double", "string", "binary", "date", "timestamp"))
+_WIDENED_TYPES: Final = {**dict.fromkeys(("byte", "short", "integer"), "long"), "float": "double"}
 _TEXT = re.compile(r"string\b.*|(?:var)?char\(\d+\)")
 _DECIMAL = re.compile(r"decimal\(\d+,\s*-?\d+\)")
 _DAYS = re.compile(r"interval (?:day|hour|minute|second)( to (?:hour|minute|second))?")
@@ -75,6 +78,30 @@ def writable_schema(schema: Mapping[str, Any]) -> FrameSchema:
             columns.append(FrameColumn(position=position, name=name, action=action, kind=kind))
             fields.append(struct_field(key, read, name=name, logical_type=meaning))
     return FrameSchema(columns=tuple(columns), document=struct_type(fields))
+
+
+def table_schema(schema: FrameSchema) -> FrameSchema | None:
+    """Return the schema of files that a table can take as they are; None if their columns need work.
+
+    Each column has its key as its name, and a type of tables, to which numbers are widened.
+    """
+    columns, fields = [], []
+    for column, field in zip(schema.columns, schema.document["fields"], strict=True):
+        kind = field["type"]
+        written = _WIDENED_TYPES.get(kind, kind) if isinstance(kind, str) else None
+        if field["metadata"] or written is None or not _is_table_type(written):
+            return None
+        if written == kind:
+            columns.append(column)
+            fields.append(field)
+        else:
+            columns.append(replace(column, action="cast", kind=written))
+            fields.append(struct_field(column.name, written, name=column.name, original=kind))
+    return FrameSchema(columns=tuple(columns), document=struct_type(fields)) if columns else None
+
+
+def _is_table_type(kind: str) -> bool:
+    return kind in _TABLE_TYPES or _DECIMAL.fullmatch(kind) is not None
 
 
 def _column_rule(kind: Any, column_path: str) -> tuple[ColumnAction, Any, Any | None, LogicalType | None]:

@@ -12,7 +12,7 @@ from penstock.errors import StorageNotShared, UnsupportedData, UsageError
 from penstock.interfaces.file_schema import PLACEHOLDER_COLUMN
 from penstock.interfaces.frame_engine import FrameHook, FrameWriteResult
 from penstock.spark.database_errors import as_database_error
-from penstock.spark.frame_schema import FrameColumn, writable_schema
+from penstock.spark.frame_schema import FrameColumn, FrameSchema, table_schema, writable_schema
 from penstock.spark.observation import WriteMetrics, observe_frame
 from penstock.spark.paths import spark_path
 from penstock.spark.presets import SAFE_COMMIT_CONF
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _MICROSECONDS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _TIMESTAMP_TYPE_KEY: Final = "spark.sql.parquet.outputTimestampType"
+_CALENDAR_KEY: Final = "spark.sql.parquet.datetimeRebaseModeInWrite"
+_CALENDAR_TYPES: Final = frozenset(("date", "timestamp"))
 _QUARANTINED: Final = "aside"
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 
@@ -37,11 +39,13 @@ def write_frame(
     hook: FrameHook | None = None,
     conf: Mapping[str, str] | None = None,
     quarantine_column: str | None = None,
+    system_columns: Mapping[str, str] | None = None,
 ) -> FrameWriteResult:
     """Write a DataFrame as typed Parquet files to a new folder; `conf` are Hadoop settings that open it.
 
     Parquet stores timestamps as instants, so the session's time zone does not matter. The aggregates of the
-    hook are observed over the user's whole plan, in the stage that writes.
+    hook are observed over the user's whole plan, in the stage that writes. `system_columns` are written too
+    if a table can take the other columns as they are: SQL by name.
     """
     if frame.isStreaming:
         raise UnsupportedData(
@@ -55,9 +59,13 @@ def write_frame(
     changed, wanted = hook.before(good) if hook is not None else (good, {})
     rules = writable_schema(changed.schema.jsonValue())
     _check_timestamp_precision(rules.document, changed.sparkSession)
+    flat = _table_schema(rules, changed.sparkSession) if system_columns else None
+    rules, added = (rules, {}) if flat is None else (flat, system_columns or {})
     # Aggregates use the user's column names. Without any, Spark merges our select with the user's.
-    watched, seen = observe_frame(changed if wanted else _select_columns(changed, rules.columns), wanted)
-    _write_files(_select_columns(watched, rules.columns) if wanted else watched, address, conf or {})
+    watched, seen = observe_frame(
+        changed if wanted else _select_columns(changed, rules.columns, added), wanted
+    )
+    _write_files(_select_columns(watched, rules.columns, added) if wanted else watched, address, conf or {})
     values = seen.values()
     landed = FrameWriteResult(
         address=address,
@@ -68,6 +76,7 @@ def write_frame(
         if quarantine_observation is None
         else (quarantine_observation.values() or {}).get(_QUARANTINED),
         observed=None if values is None or hook is None else {name: values[name] for name in wanted},
+        has_system_columns=bool(added),
     )
     if hook is not None:
         hook.after(landed)
@@ -91,6 +100,18 @@ def _check_timestamp_precision(document: Mapping[str, Any], spark: SparkSession)
         )
 
 
+def _table_schema(rules: FrameSchema, spark: SparkSession) -> FrameSchema | None:
+    """Return the schema of files that a table can take; None if the session writes its dates otherwise."""
+    flat = table_schema(rules)
+    types = {field["type"] for field in flat.document["fields"]} if flat is not None else set()
+    # Spark's default type has no bounds in the footers of files.
+    has_no_bounds = "timestamp" in types and spark.conf.get(_TIMESTAMP_TYPE_KEY, None) != "TIMESTAMP_MICROS"
+    has_old_calendar = (
+        not types.isdisjoint(_CALENDAR_TYPES) and spark.conf.get(_CALENDAR_KEY, None) == "LEGACY"
+    )
+    return None if has_no_bounds or has_old_calendar else flat
+
+
 def send_rows(rows: pa.Table, address: str, *, spark: SparkSession) -> None:
     """Add rows to the files of a folder through a session, from a machine that cannot write there.
 
@@ -99,14 +120,18 @@ def send_rows(rows: pa.Table, address: str, *, spark: SparkSession) -> None:
     spark.createDataFrame(rows).coalesce(1).write.mode("append").parquet(spark_path(address))
 
 
-def _select_columns(frame: DataFrame, columns: tuple[FrameColumn, ...]) -> DataFrame:
-    """Convert columns by position, because names may differ in case only."""
-    if columns and [column.name for column in columns if column.action == "as_is"] == frame.columns:
+def _select_columns(
+    frame: DataFrame, columns: tuple[FrameColumn, ...], added: Mapping[str, str]
+) -> DataFrame:
+    """Convert columns by position, because names may differ in case only; add columns given as SQL."""
+    is_same = columns and [column.name for column in columns if column.action == "as_is"] == frame.columns
+    if is_same and not added:
         return frame
     numbered = frame.toDF(*(f"n{position}" for position in range(len(frame.columns))))
     if not columns:
         return numbered.select(F.lit(None).cast("boolean").alias(PLACEHOLDER_COLUMN))
-    return numbered.select(*(_file_column(column).alias(column.name) for column in columns))
+    selected = [_file_column(column).alias(column.name) for column in columns]
+    return numbered.select(*selected, *(F.expr(sql).alias(name) for name, sql in added.items()))
 
 
 def _file_column(column: FrameColumn) -> Column:

@@ -17,6 +17,8 @@ from penstock.package import Package, Packages
 from penstock.schema.frozen_map import freeze
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from penstock.extract.run import ExtractResult
 
 COLUMNS = struct_type([struct_field("id", "long", name="id")])
@@ -27,25 +29,38 @@ class DataFrame:
 
     __module__ = "pyspark.sql.connect.dataframe"
 
-    def __init__(self, *file_rows: int, row_count: int | None) -> None:
-        self.file_rows, self.row_count = file_rows, row_count
+    def __init__(self, *file_rows: int, row_count: int | None, is_flat: bool = False) -> None:
+        self.file_rows, self.row_count, self.is_flat = file_rows, row_count, is_flat
 
 
 class LocalFrameEngine:
     """Writes the files of a `DataFrame` with pyarrow."""
+
+    def __init__(self) -> None:
+        self.system_columns: list[Mapping[str, str] | None] = []
 
     @property
     def cursors(self) -> FrameCursorEngine:
         raise NotImplementedError
 
     def write_frame(
-        self, frame: Any, address: str, *, hook: Any = None, conf: Any = None, quarantine_column: Any = None
+        self,
+        frame: Any,
+        address: str,
+        *,
+        hook: Any = None,
+        conf: Any = None,
+        quarantine_column: Any = None,
+        system_columns: Mapping[str, str] | None = None,
     ) -> FrameWriteResult:
         for number, rows in enumerate(frame.file_rows):
             Path(address).mkdir(parents=True, exist_ok=True)
             pq.write_table(pa.table({"id": range(rows)}), f"{address}/part-{number}.parquet")
             Path(address, "_SUCCESS").touch()
-        return FrameWriteResult(address=address, columns=COLUMNS, rows=frame.row_count)
+        self.system_columns.append(system_columns)
+        return FrameWriteResult(
+            address=address, columns=COLUMNS, rows=frame.row_count, has_system_columns=frame.is_flat
+        )
 
 
 @pytest.fixture
@@ -85,6 +100,19 @@ def test_every_dataframe_has_its_own_folder(package: Package) -> None:
         ("data/extracted/00000", 1),
         ("data/extracted/00001", 2),
     ]
+
+
+def test_each_write_gets_the_system_columns_of_its_folder(package: Package) -> None:
+    frames, engine = [DataFrame(1, row_count=1, is_flat=True), DataFrame(2, row_count=2)], LocalFrameEngine()
+
+    tables = extract_data(iter(frames), package, table_name="t", frame_engine=engine).extracted.tables
+
+    assert [table.data_format for table in tables] == ["flat", "typed"]
+    first, second = (columns or {} for columns in engine.system_columns)
+    assert list(first) == ["_dlt_load_id", "_dlt_id"]
+    assert first["_dlt_load_id"] == second["_dlt_load_id"] == "'17.5'"
+    assert "'17.5/data/extracted/00000'" in first["_dlt_id"]
+    assert "'17.5/data/extracted/00001'" in second["_dlt_id"]
 
 
 def test_a_dataframe_without_an_engine_is_an_error(package: Package) -> None:

@@ -84,3 +84,10 @@ def test_integers_of_up_to_32_bits_fit_double_columns() -> None:
 
     assert decision.rules[("a",), "bigint"].column == "a"
     assert decision.rules[("b",), "bigint"].column == "b__v_bigint"
+
+
+@pytest.mark.parametrize(("kind", "written"), [("integer", "long"), ("byte", "long"), ("float", "double")])
+def test_the_evidence_of_a_widened_column_is_that_of_its_original_type(kind: str, written: str) -> None:
+    widened = typed_files(struct_type([struct_field("x", written, name="x", original=kind)]), rows=3)
+
+    assert widened == typed_files(struct_type([struct_field("x", kind, name="x")]), rows=3)

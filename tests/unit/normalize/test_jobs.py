@@ -71,11 +71,13 @@ def test_every_path_of_a_projection_is_among_the_columns(number: int) -> None:
 FLAT = struct_type([struct_field("id", "integer", name="id"), struct_field("name", "string", name="name")])
 
 
-def passthrough_part(*folders: str) -> TablePart:
+def passthrough_part(*folders: str, is_flat: bool = False) -> TablePart:
     files = typed_files(FLAT, rows=6)
     schema = Schema("shop").stored
     decision = decide(schema, "t", files.evidence)
-    dataset = WrittenDataset(folders=folders, layout=files.layout, rows=6, passthrough_columns=FLAT)
+    dataset = WrittenDataset(
+        folders=folders, layout=files.layout, rows=6, passthrough_columns=FLAT, is_flat=is_flat
+    )
     return table_part(decision, dataset, schema, "t")
 
 
@@ -89,6 +91,20 @@ def test_each_folder_is_a_part_of_the_job_and_none_counts_as_written() -> None:
     assert [job_part.data for job_part in parts] == list(described.values())
     assert all(job_part.landed for job_part in parts)
     assert written_bytes({"t": [part]}, described) == {"shape": 0, "quarantine": 0}
+
+
+@pytest.mark.parametrize(("files", "is_flat"), [(2, True), (200, False)])
+def test_flat_files_are_read_as_they_are_unless_they_are_many_small_ones(files: int, is_flat: bool) -> None:
+    part = passthrough_part("data/extracted/00000", is_flat=True)
+    folder = DataFolder(path="data/extracted/00000", files=files, bytes=30)
+
+    (job_part,) = job_parts(part, part.plans[0], {folder.path: folder})
+
+    assert bool(job_part.landed) != is_flat
+    assert bool(job_part.projection.levels) != is_flat
+    if is_flat:
+        assert job_part.columns == "`id` BIGINT, `name` STRING, `_dlt_load_id` STRING, `_dlt_id` STRING"
+    assert written_bytes({"t": [part]}, {folder.path: folder}) == {"shape": 0, "quarantine": 0}
 
 
 class PackageOfJobs:
@@ -105,7 +121,7 @@ class PackageOfJobs:
 
 def test_frames_of_several_types_are_read_in_the_order_of_extraction() -> None:
     names = [f"data/extracted/{number:05d}" for number in range(3)]
-    parts = [passthrough_part(names[0], names[2]), passthrough_part(names[1])]
+    parts = [passthrough_part(names[0], names[2]), passthrough_part(names[1], is_flat=True)]
     package: Any = PackageOfJobs()
 
     add_jobs(package, parts, {name: DataFolder(path=name, files=1, bytes=1) for name in names}, "a")

@@ -6,15 +6,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.interfaces.file_schema import array_type, map_type, struct_field, struct_type
-from penstock.normalize.frames import typed_files
-from penstock.normalize.passthrough import can_pass_through, file_columns, frame_file_columns
-from penstock.normalize.plan import is_kept_as_json
+from penstock.normalize.frames import typed_files, with_decimal_precision
+from penstock.normalize.passthrough import (
+    are_few_files,
+    can_pass_through,
+    file_columns,
+    flat_columns,
+    frame_file_columns,
+)
+from penstock.normalize.plan import is_kept_as_json, plan_tables
 from penstock.normalize.table_inputs import TableInput
+from penstock.package import DataFolder
 from penstock.package.extract_manifest import ExtractedTable
 from penstock.package.job_file import FrameFileColumn
-from penstock.schema import Schema, Table, decide
+from penstock.schema import Schema, Table, decide, naming_convention, spark_type
 
 if TYPE_CHECKING:
     from penstock.normalize.nested_layout import NestedLayout
@@ -127,3 +136,75 @@ def test_timestamps_are_read_with_their_kind_whatever_the_default_of_the_session
         "`at` TIMESTAMP_LTZ, `local` TIMESTAMP_NTZ, `inner` STRUCT<`at`: TIMESTAMP_LTZ>,"
         " `all` ARRAY<MAP<STRING, TIMESTAMP_LTZ>>"
     )
+
+
+FLAT_TYPES = ("boolean", "long", "double", "string", "binary", "date", "timestamp", "decimal(10,2)")
+STORED_TYPES = ("bool", "bigint", "double", "text", "binary", "date", "timestamp", "decimal")
+
+
+def columns_of_table(kinds: dict[str, str], stored: dict[str, Any]) -> tuple[str | None, Decision]:
+    """Return the decision for files of these types, and the columns if a table takes the files."""
+    columns = struct_type(struct_field(name, kind, name=name) for name, kind in kinds.items())
+    files = typed_files(columns, rows=3)
+    schema = Schema("shop").stored.with_tables([Table.from_dict({"name": "t", "columns": stored})])
+    decision = decide(schema, "t", files.evidence)
+    decision = with_decimal_precision(decision, files.precisions, naming_convention())
+    (plan,) = plan_tables(decision, files.layout)
+    return flat_columns(plan.projection, frame_file_columns(columns, files.layout)), decision
+
+
+NAMES = st.sampled_from(("a", "b", "d", "e__f", "e_", "n1"))
+
+
+@given(
+    st.dictionaries(NAMES, st.sampled_from(FLAT_TYPES), min_size=1),
+    st.dictionaries(NAMES, st.sampled_from(STORED_TYPES)),
+    st.sampled_from((None, 10, 32)),
+)
+def test_a_table_takes_files_if_each_column_is_kept_with_its_name_and_type(
+    kinds: dict[str, str], stored: dict[str, Any], precision: int | None
+) -> None:
+    documents = {
+        name: {"data_type": kind, **({"precision": precision} if precision else {})}
+        for name, kind in stored.items()
+    }
+
+    columns, decision = columns_of_table(kinds, documents)
+
+    types = {name: "BIGINT" if kind == "long" else kind.upper() for name, kind in kinds.items()}
+    table = decision.schema.tables["t"].columns
+    kept = {
+        name
+        for (path, _), rule in decision.rules.items()
+        for name in map(str, path)
+        if (rule.action, rule.column) == ("keep", name) and spark_type(table[name]) == types[name]
+    }
+    if columns is None:
+        assert kept < kinds.keys()
+        return
+    assert kept == kinds.keys()
+    types |= dict.fromkeys(("_dlt_load_id", "_dlt_id"), "STRING")
+    names = [name for name in table if name in types]
+    assert columns == ", ".join(f"`{name}` {types[name]}" for name in names)
+
+
+def test_ids_that_the_data_has_need_work() -> None:
+    own = struct_type(
+        [struct_field("_dlt_id", "string", name="_dlt_id"), struct_field("a", "long", name="a")]
+    )
+    decision, layout = decide_columns(own)
+    (plan,) = plan_tables(decision, layout)
+
+    assert flat_columns(plan.projection, frame_file_columns(own, layout)) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "megabytes", "are_few"), [(8, 0, True), (9, 1, False), (9, 8, True), (64, 448, True)]
+)
+def test_many_small_files_are_better_combined(files: int, megabytes: int, are_few: bool) -> None:
+    folders = [
+        DataFolder(path="a", files=files - 1, bytes=megabytes << 20),
+        DataFolder(path="b", files=1, bytes=1),
+    ]
+
+    assert are_few_files(folders) == are_few

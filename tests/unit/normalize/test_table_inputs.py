@@ -8,7 +8,7 @@ from penstock.normalize.table_inputs import table_inputs
 from penstock.package.extract_manifest import ExtractedTable
 
 
-def entry(table: str, folder: int, *, rows: int = 1, **kinds: str) -> ExtractedTable:
+def entry(table: str, folder: int, *, rows: int = 1, is_flat: bool = False, **kinds: str) -> ExtractedTable:
     columns: Any = (
         struct_type(struct_field(key, kind, name=key) for key, kind in kinds.items()) if kinds else None
     )
@@ -20,7 +20,7 @@ def entry(table: str, folder: int, *, rows: int = 1, **kinds: str) -> ExtractedT
         rows=rows,
         bytes=0,
         files=1,
-        data_format="typed" if kinds else "rows",
+        data_format="flat" if is_flat else "typed" if kinds else "rows",
         columns=columns,
     )
 
@@ -74,3 +74,17 @@ def test_a_table_replaced_without_rows_has_an_input_without_a_folder() -> None:
         "some": [(("data/extracted/00002",), 3)],
         "none": [((), 0)],
     }
+
+
+def test_files_are_flat_if_all_folders_are_and_have_the_same_columns() -> None:
+    flat = entry("a", 0, is_flat=True, x="long")
+
+    def is_flat(*others: ExtractedTable) -> bool:
+        (table_input,) = table_inputs([flat, *others])["a"]
+        return table_input.is_flat
+
+    assert is_flat()
+    assert is_flat(entry("a", 1, is_flat=True, x="long"))
+    assert not is_flat(entry("a", 1, is_flat=True, x="long", y="long"))
+    assert not is_flat(entry("a", 1, x="long"))
+    assert not is_flat(entry("a", 1, x="long"), entry("a", 2, is_flat=True, x="long"))

@@ -22,7 +22,7 @@ tables = st.builds(
     rows=st.integers(0, 9),
     bytes=st.integers(0, 9),
     files=st.integers(0, 9),
-    data_format=st.sampled_from(["rows", "typed"]),
+    data_format=st.sampled_from(["rows", "typed", "flat"]),
     columns=st.none() | documents,
 )
 

@@ -459,3 +459,30 @@ def test_a_file_on_a_disk_that_fails_is_not_a_missing_one(
 
     with pytest.raises(OSError, match="the disk fails"):
         LocalFiles().has_file(f"{tmp_path}/a")
+
+
+@pytest.mark.parametrize("call", ["link", "utime"])
+def test_a_file_that_cannot_be_linked_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError("the file of another user")
+
+    (tmp_path / "a").write_bytes(b"rows")
+    monkeypatch.setattr(os, call, refuse)
+
+    LocalFiles().copy(f"{tmp_path}/a", f"{tmp_path}/b")
+
+    assert (tmp_path / "b").read_bytes() == b"rows"
+    assert not (tmp_path / "a").samefile(tmp_path / "b")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_a_link_is_new_for_a_vacuum_that_deletes_old_files(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"rows")
+    os.utime(tmp_path / "a", (1, 1))
+
+    LocalFiles().copy(f"{tmp_path}/a", f"{tmp_path}/b")
+
+    assert (tmp_path / "a").samefile(tmp_path / "b")
+    assert (tmp_path / "b").stat().st_mtime > 1

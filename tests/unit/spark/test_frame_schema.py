@@ -3,10 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.errors import UnsupportedColumnType
-from penstock.interfaces.file_schema import array_type, map_type, struct_field, struct_type
-from penstock.spark.frame_schema import FrameSchema, writable_schema
+from penstock.interfaces.file_schema import array_type, map_type, original_type, struct_field, struct_type
+from penstock.spark.frame_schema import FrameSchema, table_schema, writable_schema
 
 POINT = {"type": "udt", "class": "x.PointUDT", "pyClass": "x.PointUDT", "sqlType": array_type("double")}
 
@@ -106,3 +108,75 @@ def test_an_unsupported_type_is_an_error_with_the_column_name(kinds: dict[str, A
 def test_a_duplicate_name_is_an_error() -> None:
     with pytest.raises(UnsupportedColumnType, match="column x of a frame"):
         writable_schema(struct_type([struct_field("x", "long", name="x")] * 2))
+
+
+TABLE_TYPES = {
+    **{kind: kind for kind in ("boolean", "long", "double", "string", "binary", "date", "timestamp")},
+    "decimal(10,2)": "decimal(10,2)",
+    "varchar(9)": "string",
+    "interval hour": "long",
+    "byte": "long",
+    "short": "long",
+    "integer": "long",
+    "float": "double",
+}
+OTHER_TYPES: tuple[Any, ...] = (
+    "timestamp_ntz",
+    "time(6)",
+    "variant",
+    array_type("long"),
+    map_type("string", "long"),
+    struct_type([struct_field("x", "long", name="x")]),
+)
+PLAIN_NAMES, OTHER_NAMES = ("id", "a_b", "n1"), ("Id", "_id", "a b", "c", "größe", "_dlt_id")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from((*PLAIN_NAMES, *OTHER_NAMES)),
+        st.sampled_from((*TABLE_TYPES, *OTHER_TYPES, "void")),
+        min_size=1,
+    )
+)
+def test_a_table_takes_files_if_all_names_are_plain_and_all_types_are_its_own(kinds: dict[str, Any]) -> None:
+    written = {name: kind for name, kind in kinds.items() if kind != "void"}
+
+    found = table_schema(rules(**kinds))
+
+    is_flat = all(
+        name in PLAIN_NAMES and isinstance(kind, str) and kind in TABLE_TYPES
+        for name, kind in written.items()
+    )
+    if found is None:
+        assert not is_flat or not written
+        return
+    assert is_flat
+    assert {column["name"]: column["type"] for column in found.document["fields"]} == {
+        name: TABLE_TYPES[kind] for name, kind in written.items()
+    }
+    read = {column["name"]: column["type"] for column in rules(**kinds).document["fields"]}
+    assert {column["name"]: original_type(column) for column in found.document["fields"]} == read
+    assert [column.name for column in found.columns] == list(written)
+
+
+def test_numbers_are_widened_by_a_cast() -> None:
+    found = table_schema(rules(small="byte", half="float", id="long"))
+
+    assert found is not None
+    assert [(column.action, column.kind) for column in found.columns] == [
+        ("cast", "long"),
+        ("cast", "double"),
+        ("as_is", "long"),
+    ]
+    assert [column["metadata"] for column in found.document["fields"]] == [
+        {"original": "byte"},
+        {"original": "float"},
+        {},
+    ]
+
+
+@pytest.mark.parametrize("meaning", ["time", "json"])
+def test_texts_that_represent_another_type_need_work(meaning: str) -> None:
+    column = {**struct_field("x", "string", name="x"), "metadata": {"penstock.kind": meaning}}
+
+    assert table_schema(writable_schema(struct_type([column]))) is None

@@ -326,8 +326,8 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
         if staged.mark is None:
             raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
         spark, target = self.session(), self.schema.get_table(table)
-        if staged.is_flat:
-            files = JobFiles(job=staged, credentials=self.config.storage_credentials)
+        files = JobFiles.of_job(staged, self.config.storage_credentials)
+        if files is not None:
             applied = self.tables.commit_job_files(
                 target, files, staged.mark, replaces_rows=False, spark=spark
             )

@@ -6,11 +6,13 @@ import io
 import json
 import re
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
+from penstock.package.folder import data_files
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 _COLUMN: Final = re.compile(r"`((?:[^`]|``)*)` ([A-Z]+(?:\(\d+,\d+\))?)(?:, |$)")
 _JSON_TYPES: Final = {"BIGINT": "long"}
+# Two requests instead of the five that copy an object and read its footer.
+_MAX_BUFFERED_BYTES: Final = 4 * 1024 * 1024
+_COPY_THREADS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,15 @@ class JobFiles:
     job: JobFile
     credentials: AwsCredentials | None = None
 
+    @staticmethod
+    def of_job(job: JobFile, credentials: AwsCredentials | None = None) -> JobFiles | None:
+        """Return the files of a job if all have the columns of the table, with one type for each column."""
+        if not job.is_flat:
+            return None
+        columns = {column for part in job.parts for column in parse_columns(part.columns)}
+        is_same = len(dict(columns)) == len(columns)
+        return JobFiles(job=job, credentials=credentials) if is_same else None
+
     @property
     def schema_json(self) -> str:
         """The columns of all files, as Spark writes a schema in JSON."""
@@ -48,21 +62,35 @@ class JobFiles:
         return json.dumps(_struct(columns))
 
     def copy_to(self, store: FileStorage, table: str) -> list[TableFile]:
-        """Copy the files to a new subfolder of the folder of a table; the driver holds one file at a time."""
-        package, subfolder = (
-            FileStorage(self.job.package_path, credentials=self.credentials),
-            uuid.uuid4().hex,
-        )
-        files: list[TableFile] = []
-        for part in self.job.parts:
-            schema = _struct(dict(parse_columns(part.columns)))
-            for name in package.names(part.data.path):
-                content = package.read(f"{part.data.path}/{name}") or b""
-                path = f"{subfolder}/part-{len(files):05d}.parquet"
-                store.put(f"{table}/{path}", content)
+        """Copy the files to a new subfolder of the folder of a table, in threads because storage is slow.
+
+        On a disk they are linked, in a store copied. Small files pass through the driver, in two requests.
+        """
+        package = FileStorage(self.job.package_path, credentials=self.credentials)
+        subfolder = uuid.uuid4().hex
+        sources = [
+            (part, entry) for part in self.job.parts for entry in data_files(package.entries(part.data.path))
+        ]
+
+        def copy(number: int) -> TableFile:
+            part, entry = sources[number]
+            source, path = f"{part.data.path}/{entry.name}", f"{subfolder}/part-{number:05d}.parquet"
+            target = f"{table}/{path}"
+            if store.is_local or entry.size > _MAX_BUFFERED_BYTES:
+                store.copy_from(package, source, target)
+                with package.open(source) as stream:
+                    footer = pq.read_metadata(stream)
+            else:
+                content = package.read(source) or b""
+                store.put(target, content)
                 footer = pq.read_metadata(io.BytesIO(content))
-                files.append(TableFile(path=path, size=len(content), footer=footer, schema=schema))
-        return files
+            schema = _struct(dict(parse_columns(part.columns)))
+            return TableFile(path=path, size=entry.size, footer=footer, schema=schema)
+
+        if len(sources) <= 1:
+            return [copy(number) for number in range(len(sources))]
+        with ThreadPoolExecutor(min(_COPY_THREADS, len(sources))) as pool:
+            return list(pool.map(copy, range(len(sources))))
 
 
 def parse_columns(columns: str) -> Iterator[tuple[str, str]]:

@@ -102,8 +102,7 @@ class StagedPackage:
 
     def flat_files(self, table: str) -> JobFiles | None:
         """Return the files of a table if they have its columns already."""
-        job = self._package.job(self._jobs[table])
-        return JobFiles(job=job, credentials=self.credentials) if job.is_flat else None
+        return JobFiles.of_job(self._package.job(self._jobs[table]), self.credentials)
 
 
 # Errors that a retry would meet again.

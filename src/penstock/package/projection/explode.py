@@ -48,6 +48,16 @@ def position_id(load_id: str, *, file: str, position: str) -> str:
     return id_digest(f"concat({literal(f'{load_id}/')}, {file}, '/', CAST({position} AS STRING))")
 
 
+def task_position_id(load_id: str, *, folder: str) -> str:
+    """Return SQL for the id of a row that Spark writes to a folder of a package, by its task and number.
+
+    Only for ids that are written with the rows: a retried task may give them to other rows, but replaces its
+    whole file. The digest is constant, so that the ids compress well and cost no hash for each row.
+    """
+    digest = id_digest(literal(f"{load_id}/{folder}"))
+    return f"concat({digest}, '-', CAST(monotonically_increasing_id() AS STRING))"
+
+
 def projection_steps(projection: Projection, *, load_id: str) -> list[SelectStep]:
     """Return the steps to apply to the nested dataset, in order."""
     return list(_generate_steps(projection, load_id))
