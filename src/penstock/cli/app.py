@@ -1,17 +1,20 @@
-"""The commands `doctor`, `run` and `packages`."""
+"""The commands `demo`, `doctor`, `run` and `packages`."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path  # noqa: TC003 - typer reads the annotation
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from penstock.cli.command_groups import CommandGroup
+from penstock.cli.demo import Demo, DemoLoad
+from penstock.cli.demo_report import DemoReport, demo_document
 from penstock.cli.doctor import Finding, examine
+from penstock.cli.output import print_json
 from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipelines import pipelines
 from penstock.cli.program import run_program
@@ -53,6 +56,31 @@ def penstock(
 ) -> None:
     """Declarative data ingestion on Spark."""
     del version  # its callback has printed it
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--folder", help="The new folder for the files of the example.")
+    ] = Path("penstock_demo"),
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="The results as one JSON object.")] = False,
+) -> None:
+    """Load an example twice into local tables, and show each step; it needs no Spark and no network."""
+    example = Demo(folder=folder)
+    report = DemoReport(example, Console(highlight=False))
+    example.write_files()
+    if not as_json:
+        report.print_beginning()
+    pipeline, loads = example.pipeline(), list[DemoLoad]()
+    for load in example.run_loads(pipeline):
+        loads.append(load)
+        if not as_json:
+            report.print_load(load)
+    if as_json:
+        print_json(demo_document(example, pipeline, loads))
+    else:
+        report.print_end(pipeline, loads)
 
 
 @app.command()

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from penstock.cli.command_groups import PIPELINE_NAME, CommandGroup, PipelineNameGroup
-from penstock.cli.output import mask_secrets, print_json, print_text
+from penstock.cli.output import mask_secrets, print_json, print_text, printable
 from penstock.cli.overview import overview_lines, pipeline_overview, pipeline_summary, pipelines_table
 from penstock.cli.packages import print_failed_jobs, print_package, print_packages, size_of
 from penstock.cli.pipeline_options import (
@@ -29,6 +29,7 @@ from penstock.config import pipelines_folder
 from penstock.errors import PipelineNeverRan, UsageError
 from penstock.pipeline import late_imports
 from penstock.pipeline.local_pipeline import LocalPipeline, local_pipelines
+from penstock.schema.box_diagram import to_box_diagram
 from penstock.schema.document import to_yaml, with_data_tables_first
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class SchemaFormat(StrEnum):
     mermaid = "mermaid"
     dot = "dot"
     dbml = "dbml"
+    boxes = "boxes"
 
 
 @pipelines.command("list")
@@ -429,5 +431,7 @@ def _render_schema(schema: Schema, schema_format: SchemaFormat) -> str:
             return schema.to_dot()
         case SchemaFormat.dbml:
             return schema.to_dbml()
+        case SchemaFormat.boxes:
+            return printable(to_box_diagram(schema.stored, width=Console().width))
         case _:
             assert_never(schema_format)

@@ -99,7 +99,14 @@ def test_terminally_failed_jobs_are_shown_too(tmp_path: Path, disk: Path) -> Non
 
 @pytest.mark.parametrize(
     ("form", "begin"),
-    [("yaml", "version: "), ("json", "{"), ("mermaid", "erDiagram"), ("dot", "digraph"), ("dbml", "")],
+    [
+        ("yaml", "version: "),
+        ("json", "{"),
+        ("mermaid", "erDiagram"),
+        ("dot", "digraph"),
+        ("dbml", ""),
+        ("boxes", ""),
+    ],
 )
 def test_a_schema_is_printed_in_the_requested_format(disk: Path, form: str, begin: str) -> None:
     extract_package()

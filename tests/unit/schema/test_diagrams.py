@@ -4,8 +4,11 @@ import shutil
 import subprocess
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.schema import Column, Schema, Table, TableRelation, decide, gather, relations
+from penstock.schema.box_diagram import to_box_diagram
 
 
 def shop() -> Schema:
@@ -112,3 +115,42 @@ def test_graphviz_renders_the_diagram(hide_columns: bool) -> None:
 
     assert done.stderr == ""
     assert "orders__items" in done.stdout
+
+
+WIDE = """\
+┌ orders ──────────────────┐   ┌ orders__items ───────────────────┐  ┌ people ─────────┐
+│ who      bigint  new     ├───┤ _ax             text             │  │ id  bigint  key │
+│ _dlt_id  text    row key │   │ _dlt_parent_id  text  parent key │  └─────────────────┘
+└──────────────────────────┘   └──────────────────────────────────┘"""
+NARROW = """\
+┌ orders ──────────────────┐
+│ who      bigint          │
+│ _dlt_id  text    row key │
+└┬─────────────────────────┘
+ │ ┌ orders__items ───────────────────┐
+ └─┤ _ax             text             │
+   │ _dlt_parent_id  text  parent key │
+   └──────────────────────────────────┘
+┌ people ─────────┐
+│ id  bigint  key │
+└─────────────────┘"""
+
+
+def test_nested_tables_are_boxes_beside_or_below_their_parents() -> None:
+    assert to_box_diagram(shop().stored, width=100, new_columns=[("orders", "who")]) == WIDE
+    assert to_box_diagram(shop().stored, width=50) == NARROW
+
+
+@given(st.integers(10, 120), st.lists(st.text(min_size=1, max_size=40), max_size=4), st.integers(0, 3))
+def test_box_diagrams_fit_into_the_width(width: int, names: list[str], depth: int) -> None:
+    columns = {name: Column(name=name, data_type="text") for name in names}
+    tables = [Table(name="t", columns=columns)]
+    for _ in range(depth):
+        tables += [
+            Table(name=f"{tables[-1].name}__{name}", parent=tables[-1].name, columns=columns) for name in "ab"
+        ]
+    stored = Schema("shop").stored.with_tables(tables)
+
+    lines = to_box_diagram(stored, width=width).split("\n")
+
+    assert max(map(len, lines)) <= max(width, 5 + 3 * depth)
