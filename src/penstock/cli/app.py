@@ -14,6 +14,7 @@ from penstock.cli.command_groups import CommandGroup
 from penstock.cli.demo import Demo, DemoLoad
 from penstock.cli.demo_report import DemoReport, demo_document
 from penstock.cli.doctor import Finding, examine
+from penstock.cli.load import load
 from penstock.cli.output import print_json
 from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipelines import pipelines
@@ -73,14 +74,17 @@ def demo(
     if not as_json:
         report.print_beginning()
     pipeline, loads = example.pipeline(), list[DemoLoad]()
-    for load in example.run_loads(pipeline):
-        loads.append(load)
+    for result in example.run_loads(pipeline):
+        loads.append(result)
         if not as_json:
-            report.print_load(load)
+            report.print_load(result)
     if as_json:
         print_json(demo_document(example, pipeline, loads))
     else:
         report.print_end(pipeline, loads)
+
+
+app.command()(load)
 
 
 @app.command()

@@ -96,6 +96,8 @@ class DemoReport:
         yield f"python {shlex.quote(str(self._demo.program_file))}", "load the rows again: they are appended"
         yield f"penstock pipeline {name} info {option}", "the state of the pipeline"
         yield f"penstock pipeline {name} trace {option}", "what the last run did, step by step"
+        file = self._demo.data_file(_SECOND_LOAD, TABLES[-1])
+        yield f"penstock load {shlex.quote(str(file))} ./lake", "one file into another folder, by Spark"
         yield f"penstock pipeline {name} schema --format mermaid {option}", "the schema for a Markdown page"
 
     def _print_title(self, text: str) -> None:
