@@ -19,6 +19,7 @@ from penstock.cli.output import print_json
 from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipelines import pipelines
 from penstock.cli.program import run_program
+from penstock.cli.settings import settings_commands
 from penstock.config import read_settings
 from penstock.package import Packages
 from penstock.package.storage import absolute_path
@@ -38,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 app.add_typer(pipelines, name="pipeline")
+app.add_typer(settings_commands, name="config")
 
 _MARKS = {"ok": "[green]ok  [/green]", "warning": "[yellow]note[/yellow]", "failure": "[red]FAIL[/red]"}
 
