@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from penstock.cli.command_groups import CommandGroup
+from penstock.cli.components import destinations, sources
 from penstock.cli.demo import Demo, DemoLoad
 from penstock.cli.demo_report import DemoReport, demo_document
 from penstock.cli.doctor import Finding, examine
@@ -38,6 +39,8 @@ app = typer.Typer(
     # The values of variables may be secrets.
     pretty_exceptions_show_locals=False,
 )
+app.command()(sources)
+app.command()(destinations)
 app.add_typer(pipelines, name="pipeline")
 app.add_typer(settings_commands, name="config")
 
