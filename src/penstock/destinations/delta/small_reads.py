@@ -98,7 +98,8 @@ def _read_file(store: FileStorage, path: str, schema: pa.Schema) -> pa.Table:
     """Return the rows of a file; columns that it lacks are null."""
     # Not by a dataset of the library: its threads call Python, and may abort a process that ends meanwhile.
     with store.open(path) as stream:
-        rows = pq.ParquetFile(stream).read(use_threads=False)
+        # Spark's default type of timestamps is read in nanoseconds otherwise, which end in 2262.
+        rows = pq.ParquetFile(stream, coerce_int96_timestamp_unit="us").read(use_threads=False)
     columns = [
         rows.column(field.name).cast(field.type)
         if field.name in rows.column_names
