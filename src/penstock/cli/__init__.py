@@ -2,7 +2,7 @@
 
 Input:   command lines.
 Output:  text for people, JSON and exit codes for scripts.
-Imports: pipeline, package, interfaces, config, errors.
+Imports: pipeline, sources, destinations, package, interfaces, schema, config, errors.
 """
 
 from penstock.cli.main import main

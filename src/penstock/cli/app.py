@@ -35,12 +35,9 @@ app = typer.Typer(
     cls=CommandGroup,
     help="Declarative data ingestion on Spark.",
     no_args_is_help=True,
-    add_completion=False,
     # The values of variables may be secrets.
     pretty_exceptions_show_locals=False,
 )
-app.command()(sources)
-app.command()(destinations)
 app.add_typer(pipelines, name="pipeline")
 app.add_typer(settings_commands, name="config")
 
@@ -140,6 +137,10 @@ def packages(
         print_package(folder_packages.normalized_packages.get_load_package_info(load_id), as_json=as_json)
     else:
         print_packages(_package_infos(folder_packages), as_json=as_json)
+
+
+app.command()(sources)
+app.command()(destinations)
 
 
 def _package_infos(packages: Packages) -> Iterator[LoadPackageInfo]:

@@ -7,7 +7,9 @@ from typing import Any
 
 from typer.core import TyperGroup
 
+from penstock.config import pipelines_folder
 from penstock.errors import suggestion
+from penstock.pipeline.local_pipeline import local_pipelines
 
 PIPELINE_NAME = "NAME"
 """The placeholder for the name of a pipeline, under which its commands are registered."""
@@ -30,6 +32,15 @@ class PipelineNameGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return `list`, or the group of commands for one pipeline."""
         return super().get_command(ctx, cmd_name) or self.commands[PIPELINE_NAME]
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete the names of the pipelines of this machine in place of the placeholder."""
+        completions = super().shell_complete(ctx, "")
+        names = (local.name for local in local_pipelines(pipelines_folder()))
+        # The class of completions is that of the click that typer uses.
+        own = [type(item)(name) for item in completions if item.value == PIPELINE_NAME for name in names]
+        others = [item for item in completions if item.value != PIPELINE_NAME]
+        return [item for item in (*others, *own) if item.value.startswith(incomplete)]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Treat `list` as the name of a pipeline if a command for a pipeline follows.
