@@ -6,7 +6,7 @@ import base64
 import json
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from penstock.interfaces.ledger import CommitRecord, CompleteLoad, StateInfo, StorageSchemaInfo
 from penstock.package.load_index import (
@@ -50,9 +50,9 @@ class FileLedger:
         self._unchanging = RememberedFiles(store) if remembers_files else store
         self._cached_summary: LoadSummary | None = None
 
-    def with_remembered_files(self) -> FileLedger:
+    def with_remembered_files(self) -> Self:
         """Return the ledger for a run that holds its lease: files that never change are read once."""
-        return FileLedger(self._store, remembers_files=True)
+        return type(self)(self._store, remembers_files=True)
 
     def initialize(self) -> None:
         """Create the dataset unless it exists."""
