@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from copy import copy
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -44,15 +45,16 @@ class FileLedger:
     of loads avoids listing all loads; without it they are listed.
     """
 
-    def __init__(self, store: FileStorage, *, remembers_files: bool = False) -> None:
-        """`remembers_files` is for a run that holds its lease: files that never change are read once."""
+    def __init__(self, store: FileStorage) -> None:
         self._store, self._index = store, LoadIndex(store)
-        self._unchanging = RememberedFiles(store) if remembers_files else store
+        self._unchanging: FileStorage | RememberedFiles = store
         self._cached_summary: LoadSummary | None = None
 
     def with_remembered_files(self) -> Self:
         """Return the ledger for a run that holds its lease: files that never change are read once."""
-        return type(self)(self._store, remembers_files=True)
+        ledger = copy(self)
+        ledger._unchanging = RememberedFiles(self._store)  # noqa: SLF001 - a copy of this object
+        return ledger
 
     def initialize(self) -> None:
         """Create the dataset unless it exists."""
