@@ -107,7 +107,10 @@ class Package:
         `epoch` is that of the lease of the run; None for a package that was not made by a run.
         """
         fenced = {} if epoch is None else {_EPOCH_KEY: epoch}
-        self.store.put(EXTRACTED_FILE, encode_control({**document, **fenced}))
+        content = encode_control({**document, **fenced})
+        # An earlier try that got no answer may still be written: its epoch must not replace this one.
+        if not self.store.put_if_absent(EXTRACTED_FILE, content):
+            self.store.put(EXTRACTED_FILE, content)
 
     def read_extracted(self) -> dict[str, Any]:
         """Return the document that extract wrote; empty before that."""

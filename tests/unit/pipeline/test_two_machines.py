@@ -194,6 +194,23 @@ def test_a_call_that_stalls_at_a_write_while_another_machine_runs(
     world.settle()
 
 
+def test_a_mark_that_is_written_late_does_not_hide_a_package_that_the_next_call_has_moved(
+    world: World,
+) -> None:
+    world.begin("two", "collect")
+    world.available = 5
+    world.begin("one", "extract")
+    world.begin("two", "normalize", Stall("/extracted.json", 1, "late"))
+    if "two" in world.calls:
+        world.proceed("two")
+    assert isinstance(world.last_error, PipelineStepFailed)
+    world.begin("two", "load")
+    world.begin("one", "collect")
+    world.land()
+
+    world.settle()
+
+
 @pytest.mark.parametrize("number", range(SCHEDULES))
 def test_any_schedule_of_two_machines(
     worlds: Callable[[], World], number: int, monkeypatch: pytest.MonkeyPatch
