@@ -1478,19 +1478,27 @@ class RequestRefused(ResourceFailed):
         body: str = "",
     ) -> None:
         """`url` is the address of the request without secrets, `body` the beginning of the response."""
-        PenstockError.__init__(
-            self,
-            _status_message(url, status, resource, body),
-            hint=_STATUS_HINTS.get(status, "check the request: path, params, headers and body"),
-            resource=resource,
-            item=item,
-            host=urlsplit(url).netloc,
-            url=url,
-            status=status,
-            body=body,
-            cause=cause,
-            traceback=traceback,
-        )
+        facts: dict[str, Any] = {"item": item, "cause": cause, "traceback": traceback}
+        hint = "check the request: path, params, headers and body"
+        _init_for_response(self, (url, status, body), default_hint=hint, resource=resource, **facts)
+
+
+def _init_for_response(
+    error: ResourceFailed, response: tuple[str, int, str], *, default_hint: str, resource: str, **facts: Any
+) -> None:
+    """Initialize the error of a response: its URL, its status and the beginning of its body."""
+    url, status, body = response
+    PenstockError.__init__(
+        error,
+        _status_message(url, status, resource, body),
+        hint=_STATUS_HINTS.get(status, default_hint),
+        resource=resource,
+        host=urlsplit(url).netloc,
+        url=url,
+        status=status,
+        body=body,
+        **facts,
+    )
 
 
 def _status_message(url: str, status: int, resource: str, body: str) -> str:
@@ -1784,19 +1792,9 @@ class ServerFailed(RetryableError, ResourceFailed):
         body: str = "",
     ) -> None:
         """`url` is the address of the request without secrets, `body` the beginning of the response."""
-        PenstockError.__init__(
-            self,
-            _status_message(url, status, resource, body),
-            hint=_STATUS_HINTS.get(status, "run again later; nothing of this package was loaded"),
-            resource=resource,
-            item=item,
-            host=urlsplit(url).netloc,
-            url=url,
-            status=status,
-            body=body,
-            cause=cause,
-            traceback=traceback,
-        )
+        facts: dict[str, Any] = {"item": item, "cause": cause, "traceback": traceback}
+        hint = "run again later; nothing of this package was loaded"
+        _init_for_response(self, (url, status, body), default_hint=hint, resource=resource, **facts)
 
 
 class SlotTaken(RetryableError):

@@ -63,7 +63,7 @@ class DemoReport:
     def print_load(self, load: DemoLoad) -> None:
         """Print the result of a load, and what it did to the schema."""
         self._print_title(f"The load of {load.name.capitalize()}")
-        self._print_block(Text(printable(str(load.info))), wraps=False)
+        self._print_lines(Text(printable(str(load.info))))
         self._print_block(_EXPLANATIONS[load.name])
         for table, column in load.new_columns:
             self._print_block(_new_column_text(table, column))
@@ -78,18 +78,18 @@ class DemoReport:
         diagram = to_box_diagram(
             pipeline.default_schema.stored, width=self._console.width - _INDENT, new_columns=new_columns
         )
-        self._print_block(_styled_diagram(diagram), wraps=False)
+        self._print_lines(_styled_diagram(diagram))
         self._print_title("The loads, each of which is applied exactly once")
         self._print_block(_loads_table(loads))
         self._print_title("What to try next")
         for command, effect in self._suggestions(pipeline.pipeline_name):
             self._print_block(Text(f"# {effect}", style="dim"))
-            self._print_block(Text(command, style="bold"), wraps=False)
+            self._print_lines(Text(command, style="bold"))
         folder, size = self._demo.folder, sum(file.stat().st_size for file in self._demo.folder.rglob("*.*"))
         self._console.print(
             f"\nEverything is in the folder {escape(str(folder))} ({human_size(size)}). Remove it with"
         )
-        self._print_block(Text(f"rm -r {shlex.quote(str(folder))}", style="bold"), wraps=False)
+        self._print_lines(Text(f"rm -r {shlex.quote(str(folder))}", style="bold"))
 
     def _suggestions(self, name: str) -> Iterator[tuple[str, str]]:
         option = f"--pipelines-dir {shlex.quote(str(self._demo.pipelines_dir))}"
@@ -104,13 +104,13 @@ class DemoReport:
         self._step += 1
         self._console.print(Text.assemble("\n", (f"{self._step}  {text}", "bold cyan")))
 
-    def _print_block(self, content: RenderableType, *, wraps: bool = True) -> None:
-        if wraps:
-            self._console.print(Padding(content, (0, 0, 0, _INDENT), expand=False))
-        else:
-            # A command or a line of a diagram is printed as a whole.
-            for line in content.split() if isinstance(content, Text) else ():
-                self._console.print(Text.assemble(" " * _INDENT, line), soft_wrap=True)
+    def _print_block(self, content: RenderableType) -> None:
+        self._console.print(Padding(content, (0, 0, 0, _INDENT), expand=False))
+
+    def _print_lines(self, text: Text) -> None:
+        """Print commands or the lines of a diagram, each as a whole."""
+        for line in text.split():
+            self._console.print(Text.assemble(" " * _INDENT, line), soft_wrap=True)
 
 
 def demo_document(demo: Demo, pipeline: Pipeline, loads: Sequence[DemoLoad]) -> dict[str, Any]:

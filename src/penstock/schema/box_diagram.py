@@ -66,7 +66,8 @@ def to_box_diagram(
 def _tree(table: Table, children: Children, width: int, new_columns: Collection[tuple[str, str]]) -> Lines:
     """Return the box of a table with those of its nested tables."""
     nested = children.get(table.name, ())
-    rows = [_column_cells(column, table, new_columns) for column in _shown_columns(table, bool(nested))]
+    columns = _shown_columns(table, has_children=bool(nested))
+    rows = [_column_cells(column, table, new_columns) for column in columns]
     box = _box(table.name, rows, width)
     if not nested:
         return box
@@ -78,7 +79,7 @@ def _tree(table: Table, children: Children, width: int, new_columns: Collection[
     return _below(box, [_tree(child, children, width - _INDENT, new_columns) for child in nested])
 
 
-def _shown_columns(table: Table, has_children: bool) -> list[Column]:  # noqa: FBT001 - private, one caller
+def _shown_columns(table: Table, *, has_children: bool) -> list[Column]:
     return [
         column
         for column in table.complete_columns()

@@ -6,7 +6,7 @@ import json
 import re
 import runpy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.unit.cli.golden import assert_output
@@ -14,23 +14,14 @@ from typer.testing import CliRunner
 
 from penstock.cli.app import app
 from penstock.cli.demo import Demo, read_tables
-from penstock.errors import MissingExtra, SparkNotAvailable, UsageError
+from penstock.errors import MissingExtra, UsageError
 from penstock.pipeline.pipeline import active_pipeline
-from penstock.spark import session as session_module
 
 if TYPE_CHECKING:
     from typer.testing import Result
 
 
-@pytest.fixture(autouse=True)
-def no_spark(monkeypatch: pytest.MonkeyPatch, disk: Path) -> None:
-    def refuse(*_: Any) -> None:
-        raise SparkNotAvailable(reason="this test has none", hint="load small tables")
-
-    monkeypatch.setattr(session_module, "_build", refuse)
-    monkeypatch.setattr(session_module, "existing_session", lambda _: None)
-    monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "20000")
-    monkeypatch.setenv("DESTINATION__DELTA__COMMIT_BY_REFERENCE", "true")
+pytestmark = pytest.mark.usefixtures("no_spark", "disk")
 
 
 def run_demo(*words: str, width: int = 80) -> Result:

@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 import penstock
 from penstock.cli.app import app
 from penstock.cli.load_plan import LoadOptions, LoadPlan, plan_load
-from penstock.errors import SparkNotAvailable, UsageError
-from penstock.spark import session as session_module
+from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,16 +156,9 @@ def test_the_program_alone_is_printed(disk: Path) -> None:
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+def api(no_spark: None) -> Iterator[Api]:
     """An API; the test starts no Spark."""
-
-    def refuse(*_: Any) -> None:
-        raise SparkNotAvailable(reason="this test has none", hint="load small tables")
-
-    monkeypatch.setattr(session_module, "_build", refuse)
-    monkeypatch.setattr(session_module, "existing_session", lambda _: None)
-    monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "20000")
-    monkeypatch.setenv("DESTINATION__DELTA__COMMIT_BY_REFERENCE", "true")
+    del no_spark
     server = Api()
     yield server
     server.close()

@@ -173,16 +173,16 @@ def test_a_table_takes_files_if_each_column_is_kept_with_its_name_and_type(
 
     types = {name: "BIGINT" if kind == "long" else kind.upper() for name, kind in kinds.items()}
     table = decision.schema.tables["t"].columns
-    kept = {
+    unchanged = {
         name
         for (path, _), rule in decision.rules.items()
         for name in map(str, path)
         if (rule.action, rule.column) == ("keep", name) and spark_type(table[name]) == types[name]
     }
     if columns is None:
-        assert kept < kinds.keys()
+        assert unchanged < kinds.keys()
         return
-    assert kept == kinds.keys()
+    assert unchanged == kinds.keys()
     types |= dict.fromkeys(("_dlt_load_id", "_dlt_id"), "STRING")
     names = [name for name in table if name in types]
     assert columns == ", ".join(f"`{name}` {types[name]}" for name in names)

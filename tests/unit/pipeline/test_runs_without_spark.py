@@ -15,7 +15,6 @@ import penstock
 from penstock import destinations
 from penstock.destinations.delta.delta_log import DeltaLog
 from penstock.errors import SparkNotAvailable, TableNotFound
-from penstock.spark import session as session_module
 
 if TYPE_CHECKING:
     from penstock.destinations.delta.delta_log import Snapshot
@@ -28,13 +27,7 @@ ORDERS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
-        raise SparkNotAvailable(reason="this test has none", hint="load small tables")
-
-    monkeypatch.setattr(session_module, "_build", refuse)
-    monkeypatch.setattr(session_module, "existing_session", lambda _: None)
+pytestmark = pytest.mark.usefixtures("no_spark")
 
 
 @pytest.fixture

@@ -141,34 +141,34 @@ PLAIN_NAMES, OTHER_NAMES = ("id", "a_b", "n1"), ("Id", "_id", "a b", "c", "grÃ¶Ã
 def test_a_table_takes_files_if_all_names_are_plain_and_all_types_are_its_own(kinds: dict[str, Any]) -> None:
     written = {name: kind for name, kind in kinds.items() if kind != "void"}
 
-    found = table_schema(rules(**kinds))
+    schema = table_schema(rules(**kinds))
 
     is_flat = all(
         name in PLAIN_NAMES and isinstance(kind, str) and kind in TABLE_TYPES
         for name, kind in written.items()
     )
-    if found is None:
+    if schema is None:
         assert not is_flat or not written
         return
     assert is_flat
-    assert {column["name"]: column["type"] for column in found.document["fields"]} == {
+    assert {column["name"]: column["type"] for column in schema.document["fields"]} == {
         name: TABLE_TYPES[kind] for name, kind in written.items()
     }
     read = {column["name"]: column["type"] for column in rules(**kinds).document["fields"]}
-    assert {column["name"]: original_type(column) for column in found.document["fields"]} == read
-    assert [column.name for column in found.columns] == list(written)
+    assert {column["name"]: original_type(column) for column in schema.document["fields"]} == read
+    assert [column.name for column in schema.columns] == list(written)
 
 
 def test_numbers_are_widened_by_a_cast() -> None:
-    found = table_schema(rules(small="byte", half="float", id="long"))
+    schema = table_schema(rules(small="byte", half="float", id="long"))
 
-    assert found is not None
-    assert [(column.action, column.kind) for column in found.columns] == [
+    assert schema is not None
+    assert [(column.action, column.kind) for column in schema.columns] == [
         ("cast", "long"),
         ("cast", "double"),
         ("as_is", "long"),
     ]
-    assert [column["metadata"] for column in found.document["fields"]] == [
+    assert [column["metadata"] for column in schema.document["fields"]] == [
         {"original": "byte"},
         {"original": "float"},
         {},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from penstock.destinations.delta.native_tables import open_delta_table
 from penstock.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from penstock.config import AwsCredentials
     from penstock.destinations.delta.native_tables import NativeDeltaTable
@@ -43,41 +43,49 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
     "timestamp_ntz": pa.timestamp("us"),
 }
 _log = logger("penstock.delta")
+Result = TypeVar("Result")
 
 
 def read_small_table(
     store: FileStorage, table: str, version: int | None, credentials: AwsCredentials | None
 ) -> pa.Table | None:
     """Return all rows in the Arrow types in which Spark returns them; None if Spark has to read the table."""
-    try:
-        opened = open_delta_table(table, store, credentials, needed_for="small tables", version=version)
-        schema = arrow_schema(json.loads(opened.schema().to_json()))
-        files = pa.table(opened.get_add_actions(flatten=True)).select(["path", "size_bytes"]).to_pydict()
-        if schema is None or not _is_plain(opened) or not _are_small(files["size_bytes"]):
-            return None
-        parts = [_read_file(store, f"{table}/{unquote(path)}", schema) for path in files["path"]]
-        return pa.concat_tables([schema.empty_table(), *parts])
-    except (MissingExtra, UsageError) as error:
-        _log.debug("Spark reads %s: %s", table, error.message)
-    except Exception as error:
-        # Such as a feature or a storage that the library does not know. Spark reads it, or tells why not.
-        _log.debug("Spark reads %s: %s", table, type(error).__name__)
-    return None
+    return _read_unless_refused(table, lambda: _read_rows(store, table, version, credentials))
 
 
 def read_columns(store: FileStorage, table: str, credentials: AwsCredentials | None) -> dict[str, Any] | None:
     """Return the columns of a table as Spark writes them in JSON; None if Spark has to read them."""
+    return _read_unless_refused(table, lambda: _read_schema(store, table, credentials))
+
+
+def _read_unless_refused(table: str, read: Callable[[], Result | None]) -> Result | None:
+    """Return the result of a read; None after an error: Spark reads the table, or shows what is wrong."""
     try:
-        opened = open_delta_table(table, store, credentials, needed_for="the columns of tables")
-        columns: dict[str, Any] = json.loads(opened.schema().to_json())
+        return read()
     except (MissingExtra, UsageError) as error:
-        _log.debug("Spark reads the columns of %s: %s", table, error.message)
+        _log.debug("Spark reads %s: %s", table, error.message)
     except Exception as error:
-        # Such as a feature or a storage that the library does not know. Spark reads it, or tells why not.
-        _log.debug("Spark reads the columns of %s: %s", table, type(error).__name__)
-    else:
-        return columns if _is_plain(opened) else None
+        # Such as a feature or a storage that the library does not know.
+        _log.debug("Spark reads %s: %s", table, type(error).__name__)
     return None
+
+
+def _read_rows(
+    store: FileStorage, table: str, version: int | None, credentials: AwsCredentials | None
+) -> pa.Table | None:
+    opened = open_delta_table(table, store, credentials, needed_for="small tables", version=version)
+    schema = arrow_schema(json.loads(opened.schema().to_json()))
+    files = pa.table(opened.get_add_actions(flatten=True)).select(["path", "size_bytes"]).to_pydict()
+    if schema is None or not _is_plain(opened) or not _are_small(files["size_bytes"]):
+        return None
+    parts = [_read_file(store, f"{table}/{unquote(path)}", schema) for path in files["path"]]
+    return pa.concat_tables([schema.empty_table(), *parts])
+
+
+def _read_schema(store: FileStorage, table: str, credentials: AwsCredentials | None) -> dict[str, Any] | None:
+    opened = open_delta_table(table, store, credentials, needed_for="the columns of tables")
+    columns: dict[str, Any] = json.loads(opened.schema().to_json())
+    return columns if _is_plain(opened) else None
 
 
 def _is_plain(table: NativeDeltaTable) -> bool:
