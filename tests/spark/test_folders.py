@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_spark_and_a_listing_give_the_same_digest(spark: SparkSession) -> None:
-    existing = [(f"file:/lake/packages/17.5/data/a/{file.name}", file.size) for file in FILES]
+    existing = [(f"file:/lake/packages/17.5/data/a/{name}", size) for name, size in FILES.items()]
     files = spark.createDataFrame(existing, "path STRING, length BIGINT")
 
     result = files.groupBy(folder_column("path", "/packages/17.5/")).agg(*folder_aggregates()).collect()

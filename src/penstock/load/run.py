@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from penstock.config import logger
 from penstock.errors import LoadCompletedElsewhere, PackageDamaged
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from penstock.schema import Table, TSchemaTables
 
 _LOG = logger("penstock.load")
-# A listing spends most of its time waiting for the storage.
-_LISTING_THREADS: Final = 16
 
 
 def load(
@@ -140,16 +137,22 @@ def _named_folders(manifest: Manifest) -> list[str]:
 
 
 def verify_data_files(package: Package, folders: Sequence[DataFolder]) -> None:
-    """Raise `PackageDamaged` where files are missing, added or of another size. No file is opened."""
+    """Raise `PackageDamaged` where files are missing, added or of another size. No file is opened.
 
-    def check(folder: DataFolder) -> None:
-        reason = folder.find_mismatch(package.store.entries(folder.path))
-        if reason is not None:
-            raise PackageDamaged(path=package.store.path(folder.path), reason=reason)
-
-    with ThreadPoolExecutor(max_workers=_LISTING_THREADS, thread_name_prefix="penstock-verify") as threads:
-        for _ in threads.map(check, folders):
-            pass
+    The folders of one attempt are listed together: the storage is asked once, however many tables there are.
+    """
+    attempts: dict[str, list[DataFolder]] = {}
+    for folder in folders:
+        attempts.setdefault(folder.path.rpartition("/")[0], []).append(folder)
+    for attempt, described in attempts.items():
+        sizes: dict[str, dict[str, int]] = {}
+        for path, size in package.store.sizes(attempt).items():
+            folder_path, _, name = f"{attempt}/{path}".rpartition("/")
+            sizes.setdefault(folder_path, {})[name] = size
+        for folder in described:
+            reason = folder.find_mismatch(sizes.get(folder.path, {}))
+            if reason is not None:
+                raise PackageDamaged(path=package.store.path(folder.path), reason=reason)
 
 
 @contextmanager

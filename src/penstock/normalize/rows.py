@@ -119,17 +119,18 @@ def read_sample(store: FileStorage, folders: Sequence[str], *, rows: int) -> Sam
 
     The driver reads a few megabytes at most: of many files the first, and others evenly spread over the rest.
     """
-    files = [
-        f"{folder}/{name}"
+    sizes = {
+        f"{folder}/{name}": size
         for folder in _evenly_spaced(folders)
-        for name in store.names(folder)
+        for name, size in store.sizes(folder).items()
         if name.endswith(_PARQUET)
-    ]
-    chosen = _evenly_spaced(files)
+    }
+    chosen = _evenly_spaced(list(sizes))
     share = MAX_SAMPLE_ROWS if rows <= MAX_SAMPLE_ROWS else max(MAX_SAMPLE_ROWS // max(len(chosen), 1), 1)
+    limit = MAX_SAMPLE_BYTES // max(len(chosen), 1)
     profile, sampled = RowProfile(), dict[str, list[bytes]]()
     for name in chosen:
-        texts = list(_sample_texts(store, name, rows=share, size=MAX_SAMPLE_BYTES // len(chosen)))
+        texts = list(_sample_texts(store, name, sizes[name], rows=share, limit=limit))
         profile = profile.merged_with(profile_rows(texts, start=row_number(name, 0, folders)))
         sampled[name] = texts
     is_complete = profile.rows == rows
@@ -155,16 +156,16 @@ def _evenly_spaced(names: Sequence[str]) -> list[str]:
     return [names[int(step * index)] for index in range(MAX_SAMPLE_FILES)]
 
 
-def _sample_texts(store: FileStorage, name: str, *, rows: int, size: int) -> Iterator[bytes]:
-    with store.open(name) as stream:
+def _sample_texts(store: FileStorage, name: str, size: int, *, rows: int, limit: int) -> Iterator[bytes]:
+    with store.open(name, size=size) as stream:
         for batch in pq.ParquetFile(stream).iter_batches(batch_size=_BATCH_SIZE, columns=["row"]):
             # As bytes: a text that is not UTF-8 is not JSON either, and must not end the run.
             for scalar in batch.column(0).cast(pa.binary()):
-                if not rows or size <= 0:
+                if not rows or limit <= 0:
                     return
                 text = scalar.as_py()
                 yield text
-                rows, size = rows - 1, size - len(text)
+                rows, limit = rows - 1, limit - len(text)
 
 
 # --- write

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
@@ -11,6 +11,7 @@ from penstock.normalize.flat_rows import NeedsSpark, flat_tables, row_position_i
 from penstock.normalize.plan import plan_layout, plan_tables
 from penstock.normalize.table_parts import FlatFiles, WrittenDataset, table_part
 from penstock.package import DataFolder
+from penstock.package.folder import DRIVER_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from penstock.normalize.profile import RowProfile
     from penstock.normalize.table_parts import PackageContext, TablePart
     from penstock.schema import Decision, StoredSchema
-
-_FILE_NAME: Final = "part-00000.parquet"
 
 
 def write_small_tables(
@@ -71,9 +70,9 @@ def _can_write_in_driver(decision: Decision) -> bool:
 def _write_table(context: PackageContext, table: FlatTable) -> FlatFiles:
     folder, content = next(context.new_folders), io.BytesIO()
     pq.write_table(table.rows, content)
-    context.package.store.put(f"{folder}/{_FILE_NAME}", content.getvalue())
+    context.package.store.put(f"{folder}/{DRIVER_FILE}", content.getvalue())
     return FlatFiles(
-        folder=DataFolder.described(folder, {_FILE_NAME: content.tell()}),
+        folder=DataFolder.described(folder, {DRIVER_FILE: content.tell()}),
         columns=table.ddl,
         rows=table.rows.num_rows,
     )

@@ -11,11 +11,13 @@ from penstock.package.storage import safe_name
 from penstock.package.strict_record import validate_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from penstock.package.local_files import DirEntry
+    from penstock.package.storage import FileStorage
 
-# As in `penstock.spark.paths`.
+DRIVER_FILE: Final = "part-00000.parquet"
+"""The file of a folder that the driver writes."""
+# As in `penstock.spark.folders`.
 _LANE_DIGITS: Final = 15
 _LANE_COUNT: Final = 2
 
@@ -38,22 +40,30 @@ class DataFolder:
         """Describe a folder by the names and sizes of its files."""
         return DataFolder(path=path, files=len(sizes), bytes=sum(sizes.values()), digest=_digest(sizes))
 
-    def find_mismatch(self, entries: Iterable[DirEntry]) -> str | None:
-        """Return how the listed files differ from the description; None if they match.
+    def find_mismatch(self, sizes: Mapping[str, int]) -> str | None:
+        """Return how files, with their sizes by name, differ from the description; None if they match.
 
         Hidden and empty files are ignored, as Spark ignores them.
         """
         if self.digest is None:
             return None
-        files = data_files(entries)
+        files = data_files(sizes)
         if len(files) != self.files:
             return f"it has {len(files)} data files, but {self.files} were written"
-        size = sum(entry.size for entry in files)
+        size = sum(files.values())
         if size != self.bytes:
             return f"its data files have {size} bytes, but {self.bytes} were written"
-        if _digest({file.name: file.size for file in files}) != self.digest:
+        if _digest(files) != self.digest:
             return "its data files have other names or sizes than the written ones"
         return None
+
+    def list_files(self, store: FileStorage) -> dict[str, int]:
+        """Return the sizes of the data files by name, without a request if the driver wrote the only file."""
+        if self.files == 1 and self.bytes is not None:
+            written = {DRIVER_FILE: self.bytes}
+            if _digest(written) == self.digest:
+                return written
+        return data_files(store.sizes(self.path))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for control files."""
@@ -70,9 +80,9 @@ class DataFolder:
         return folder
 
 
-def data_files(entries: Iterable[DirEntry]) -> list[DirEntry]:
-    """Return the data files of a listing: hidden and empty files are ignored, as Spark ignores them."""
-    return [entry for entry in entries if entry.size and not entry.is_folder and entry.name[0] not in "._"]
+def data_files(sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the data files of a folder: Spark ignores hidden and empty files, and those in subfolders."""
+    return {name: size for name, size in sizes.items() if size and "/" not in name and name[0] not in "._"}
 
 
 def _digest(sizes: Mapping[str, int]) -> str:

@@ -111,17 +111,17 @@ class LocalFiles:
             names = [name for name in names if name > after and name.startswith(prefix)]
         return [name for name in names if name[: len(TEMP_PREFIX)] != TEMP_PREFIX]
 
-    def tree(self, folder: str) -> list[str]:
-        """List all files below a folder. Links are not followed."""
-        paths = []
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of all files below a folder by path. Links are not followed."""
+        sizes: dict[str, int] = {}
         for entry in self.entries(folder):
             path = f"{folder}/{entry.name}"
             if not entry.is_folder:
-                paths.append(path)
+                sizes[path] = entry.size
                 continue
             with suppress(FileNotFoundError):  # deleted since the listing began
-                paths += self.tree(path)
-        return paths
+                sizes |= self.sizes(path)
+        return sizes
 
     def copy(self, source: str, target: str) -> None:
         """Link a file, or copy it to another disk; the content is synced before it gets its name."""

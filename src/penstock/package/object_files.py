@@ -183,13 +183,14 @@ class ObjectFiles:
             children = self._s3.children(folder, prefix=prefix, after=after, limit=limit)
             return [name for name, _ in children]
 
-    def tree(self, folder: str) -> list[str]:
-        """List all objects below a prefix, in as few requests as the store allows."""
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of all objects below a prefix by path, in as few requests as the store allows."""
         with translate_store_errors(folder):
             if self._s3:
-                return self._s3.objects(folder)
+                return self._s3.sizes(folder)
             self._file_system.invalidate_cache()
-            return [str(name) for name in self._file_system.find(folder)]
+            items = self._file_system.find(folder, detail=True)
+            return {str(name): int(item.get("size") or 0) for name, item in items.items()}
 
     def copy(self, source: str, target: str) -> None:
         """Copy inside the store."""
@@ -215,7 +216,7 @@ class ObjectFiles:
     def _delete_from_s3(self, requests: S3Requests, path: str) -> bool:
         """Delete an object, and everything below a prefix; return whether nothing is left."""
         with translate_store_errors(path):
-            objects = requests.objects(path)
+            objects = list(requests.sizes(path))
             if not objects:
                 requests.delete(path)
                 return True

@@ -66,15 +66,15 @@ class S3Requests:
         self._file_system.invalidate_cache()
         return refused
 
-    def objects(self, folder: str) -> list[str]:
-        """Return the paths of all objects below a prefix."""
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of all objects below a prefix by path."""
         bucket = self._file_system.split_path(folder)[0]
-        return [
-            f"{bucket}/{item['Key']}"
+        return {
+            f"{bucket}/{item['Key']}": int(item["Size"])
             for page in self._pages(folder, {})
             for item in page.get("Contents", ())
             if not item["Key"].endswith("/")  # some stores list folders
-        ]
+        }
 
     def children(
         self, folder: str, *, prefix: str = "", after: str = "", limit: int | None = None

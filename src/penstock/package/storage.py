@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from penstock.config import AwsCredentials
     from penstock.package.local_files import DirEntry
 
+_MAX_BUFFERED_BYTES = 4 * 1024 * 1024
 _MAX_PART_BYTES, _MAX_PATH_LENGTH = 255, 900
 # Page sizes of a listing until it meets a range to skip, and after that.
 _PROBE_SIZE, _PAGE_SIZE = 16, 1000
@@ -71,8 +73,8 @@ class Files(Protocol):
     def names(self, folder: str, *, prefix: str, after: str, limit: int | None) -> list[str]:
         """List names of a folder, in any order: at least the first `limit` that match."""
 
-    def tree(self, folder: str) -> list[str]:
-        """List all files below a folder."""
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of all files below a folder by path."""
 
     def copy(self, source: str, target: str) -> None:
         """Copy a file; the target is complete or unchanged."""
@@ -255,11 +257,16 @@ class FileStorage:
 
     def tree(self, folder: str) -> list[str]:
         """List the names of all files below a folder, sorted; empty when it does not exist."""
-        start = len(self._resolve("")) + 1
+        return [f"{folder}/{name}" if folder else name for name in self.sizes(folder)]
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of all files below a folder by their sorted names, relative to the folder."""
+        path = self._resolve(folder)
         try:
-            return sorted(path[start:] for path in self._files.tree(self._resolve(folder)))
+            sizes = self._files.sizes(path)
         except FileNotFoundError:
-            return []
+            return {}
+        return {name[len(path) + 1 :]: sizes[name] for name in sorted(sizes)}
 
     def copy_from(self, other: FileStorage, source: str, target: str) -> None:
         """Copy a data file from another folder, inside the store where both are in the same one."""
@@ -288,8 +295,12 @@ class FileStorage:
         except FileNotFoundError:
             return
 
-    def open(self, name: str) -> IO[bytes]:
-        """Open a data file for reading."""
+    def open(self, name: str, *, size: int | None = None) -> IO[bytes]:
+        """Open a data file for reading; in a store in one request if its size is given and small."""
+        if size is not None and size <= _MAX_BUFFERED_BYTES and not self.is_local:
+            content = self.read(name)
+            if content is not None:
+                return io.BytesIO(content)
         with translate_store_errors(self.path(name)):
             stream = self.file_system.open(self._resolve(name), "rb")
         return stream if self.is_local else cast("IO[bytes]", StoreStream(stream, self.path(name)))

@@ -96,8 +96,8 @@ class MemoryFiles:
         del prefix, after, limit
         return [entry.name for entry in self.entries(folder)]
 
-    def tree(self, folder: str) -> list[str]:
-        return [name for name in self.files if name.startswith(f"{folder}/")]
+    def sizes(self, folder: str) -> dict[str, int]:
+        return {name: len(file) for name, file in self.files.items() if name.startswith(f"{folder}/")}
 
     def copy(self, source: str, target: str) -> None:
         self.files[target] = self.read(source)

@@ -101,8 +101,8 @@ class Disk:
         self.calls.update(list=1 + max(0, len(listed) - 1) // 1000, listed=len(listed))
         return listed
 
-    def tree(self, folder: str) -> list[str]:
-        return [name for name in self.files if name.startswith(f"{folder}/")]
+    def sizes(self, folder: str) -> dict[str, int]:
+        return {name: len(file) for name, file in self.files.items() if name.startswith(f"{folder}/")}
 
     def move(self, source: str, target: str) -> None:
         self._change()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
-from penstock.package.folder import data_files
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -69,14 +68,16 @@ class JobFiles:
         package = FileStorage(self.job.package_path, credentials=self.credentials)
         subfolder = uuid.uuid4().hex
         sources = [
-            (part, entry) for part in self.job.parts for entry in data_files(package.entries(part.data.path))
+            (part, name, size)
+            for part in self.job.parts
+            for name, size in part.data.list_files(package).items()
         ]
 
         def copy(number: int) -> TableFile:
-            part, entry = sources[number]
-            source, path = f"{part.data.path}/{entry.name}", f"{subfolder}/part-{number:05d}.parquet"
+            part, name, size = sources[number]
+            source, path = f"{part.data.path}/{name}", f"{subfolder}/part-{number:05d}.parquet"
             target = f"{table}/{path}"
-            if store.is_local or entry.size > _MAX_BUFFERED_BYTES:
+            if store.is_local or size > _MAX_BUFFERED_BYTES:
                 store.copy_from(package, source, target)
                 with package.open(source) as stream:
                     footer = pq.read_metadata(stream)
@@ -85,7 +86,7 @@ class JobFiles:
                 store.put(target, content)
                 footer = pq.read_metadata(io.BytesIO(content))
             schema = _struct(dict(parse_columns(part.columns)))
-            return TableFile(path=path, size=entry.size, footer=footer, schema=schema)
+            return TableFile(path=path, size=size, footer=footer, schema=schema)
 
         if len(sources) <= 1:
             return [copy(number) for number in range(len(sources))]
