@@ -78,7 +78,6 @@ ALLOWED_CLASSES: Final[dict[str, str]] = {}
 ALLOWED_SMALL_MODULES: Final[dict[str, str]] = {
     "cli/main.py": "the entry point of the command",
     "version.py": "an import path of dlt",
-    "spark/folders.py": "the digest of package/folder.py for executors",
 }
 """Small modules with one importer, with the reason; at most 25."""
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import FilesChanged, StorageNotShared, UsageError
 from penstock.extract.frames import frame_batches
 from penstock.extract.parts import TypedPartWriter
 from penstock.interfaces.frame_engine import require_frame_engine
+from penstock.package.folder import count_rows, data_files
 from penstock.package.projection.explode import task_position_id
 from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.package.sql import literal
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from penstock.interfaces.frame_engine import FrameEngine, FrameHook, QuarantiningFrame
     from penstock.interfaces.frames import FrameKind
     from penstock.package import FileStorage
-
-_READER_THREADS: Final = 16
-_HIDDEN_PREFIXES: Final = ("_", ".")
 
 
 class FrameWriter:
@@ -169,19 +164,17 @@ class SparkPartFiles:
             quarantine_column=quarantine_column,
             system_columns=self.system_columns,
         )
-        files = [
-            entry for entry in self.store.entries(self.folder) if not entry.name.startswith(_HIDDEN_PREFIXES)
-        ]
+        files = data_files(self.store.sizes(self.folder))
         if not files:
             raise StorageNotShared(
                 path=self.store.path(self.folder), seen_by="the executors", missing_for="the driver"
             )
-        names = [f"{self.folder}/{file.name}" for file in files]
+        names = [f"{self.folder}/{name}" for name in files]
         self.columns = None if self.is_text else result.columns
         self.has_system_columns = result.has_system_columns
         self.quarantined_rows = result.quarantined_rows
-        self.rows = _count_rows(self.store, names) if result.rows is None else result.rows
-        self.bytes, self.files = sum(file.size for file in files), len(files)
+        self.rows = count_rows(self.store, names) if result.rows is None else result.rows
+        self.bytes, self.files = sum(files.values()), len(files)
 
     def write(self, batch: Any) -> None:
         """Raise: no rows can be added to these files."""
@@ -209,14 +202,3 @@ class WrittenFrame:
 def system_columns(load_id: str, folder: str) -> dict[str, str]:
     """Return SQL for the system columns of root rows that Spark writes to a folder of a package."""
     return {LOAD_ID_COLUMN: literal(load_id), ID_COLUMN: task_position_id(load_id, folder=folder)}
-
-
-def _count_rows(store: FileStorage, names: list[str]) -> int:
-    """Return the sum of the row counts in the footers, read in threads because storage is slow."""
-
-    def count(name: str) -> int:
-        with store.open(name) as stream:
-            return int(pq.read_metadata(stream).num_rows)
-
-    with ThreadPoolExecutor(_READER_THREADS, thread_name_prefix="penstock-extract-count") as threads:
-        return sum(threads.map(count, names))

@@ -25,6 +25,7 @@ from penstock.load.plan import chains_of, is_merged_without_key, results_by_tabl
 from penstock.load.refresh import clear_tables, drop_removed_tables
 from penstock.load.report import FailedJob, PackageReport, TableReport
 from penstock.package import package_context
+from penstock.package.folder import list_folders
 from penstock.package.manifest import job_sizes
 from penstock.package.storage import as_json
 from penstock.schema import ENGINE_VERSION, Schema
@@ -137,22 +138,12 @@ def _named_folders(manifest: Manifest) -> list[str]:
 
 
 def verify_data_files(package: Package, folders: Sequence[DataFolder]) -> None:
-    """Raise `PackageDamaged` where files are missing, added or of another size. No file is opened.
-
-    The folders of one attempt are listed together: the storage is asked once, however many tables there are.
-    """
-    attempts: dict[str, list[DataFolder]] = {}
+    """Raise `PackageDamaged` where files are missing, added or of another size. No file is opened."""
+    sizes = list_folders(package.store, [folder.path for folder in folders])
     for folder in folders:
-        attempts.setdefault(folder.path.rpartition("/")[0], []).append(folder)
-    for attempt, described in attempts.items():
-        sizes: dict[str, dict[str, int]] = {}
-        for path, size in package.store.sizes(attempt).items():
-            folder_path, _, name = f"{attempt}/{path}".rpartition("/")
-            sizes.setdefault(folder_path, {})[name] = size
-        for folder in described:
-            reason = folder.find_mismatch(sizes.get(folder.path, {}))
-            if reason is not None:
-                raise PackageDamaged(path=package.store.path(folder.path), reason=reason)
+        reason = folder.find_mismatch(sizes[folder.path])
+        if reason is not None:
+            raise PackageDamaged(path=package.store.path(folder.path), reason=reason)
 
 
 @contextmanager

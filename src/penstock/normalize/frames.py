@@ -36,6 +36,7 @@ from penstock.normalize.table_parts import (
     table_part,
     write_dataset,
 )
+from penstock.package.folder import count_rows, data_files, list_folders
 from penstock.schema import Column, decide
 from penstock.schema.evidence import Evidence
 from penstock.schema.frozen_map import thaw
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from penstock.schema.observation import ObservedType
     from penstock.schema.value_path import ValuePath
 
+# Beyond that executors read footers sooner than the threads of the driver.
+_MAX_COUNTED_FILES: Final = 256
 _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _SIMPLE_TYPES: Final[Mapping[str, tuple[str, DataType]]] = {
     "boolean": ("BOOLEAN", "bool"),
@@ -128,9 +131,14 @@ def _decide_columns(
 
 
 def _count_rows(context: PackageContext, table_input: TableInput, columns: Mapping[str, Any]) -> int:
-    """Count the rows of the files as a load will read them; Spark takes the number from the footers."""
-    files = context.read_files(table_input, file_columns(columns))
+    """Count the rows of the files by their footers; Spark reads those of many files."""
+    store = context.package.store
     with context.stopwatch("count"):
+        listed = list_folders(store, table_input.folders)
+        names = [f"{folder}/{name}" for folder, sizes in listed.items() for name in data_files(sizes)]
+        if len(names) <= _MAX_COUNTED_FILES:
+            return count_rows(store, names)
+        files = context.read_files(table_input, file_columns(columns))
         return int(files.agg(F.count(F.lit(1))).collect()[0][0])
 
 

@@ -30,10 +30,10 @@ from penstock.normalize.table_inputs import TableInput, table_inputs
 from penstock.normalize.table_parts import DriverBudget, PackageContext, TablePart, table_part, write_dataset
 from penstock.package import DataFolder, Package
 from penstock.package.extract_manifest import ExtractManifest
+from penstock.package.folder import data_files, list_folders
 from penstock.package.manifest import job_sizes
 from penstock.schema import Evidence, decide
 from penstock.schema.frozen_map import FrozenMap
-from penstock.spark.folders import folder_aggregates, folder_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -181,18 +181,10 @@ def _schema_after(schema: Schema, stored: StoredSchema, roots: Mapping[str, Sequ
 def _describe_folders(
     context: PackageContext, roots: Mapping[str, Sequence[TablePart]]
 ) -> dict[str, DataFolder]:
-    """Count and hash the files of all folders that Spark wrote in one job, without opening a file."""
+    """Describe the files of all folders by listings, without opening a file."""
     datasets = [part.dataset for parts in roots.values() for part in parts]
     flat = {flat.folder.path: flat.folder for dataset in datasets for flat in dataset.flat_files.values()}
     folders = [folder for dataset in datasets for folder in dataset.folders if folder not in flat]
     with context.stopwatch("describe"):
-        # A package without rows has no folder, only state.
-        if not folders:
-            return flat
-        reader = context.spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-        files = reader.load([context.address(folder) for folder in folders]).select("path", "length")
-        package_path = f"/packages/{context.package.load_id}/"
-        rows = files.groupBy(folder_column("path", package_path)).agg(*folder_aggregates()).collect()
-        return flat | {
-            row["folder"]: DataFolder(path=row[0], files=row[1], bytes=row[2], digest=row[3]) for row in rows
-        }
+        listed = list_folders(context.package.store, folders)
+        return flat | {path: DataFolder.described(path, data_files(sizes)) for path, sizes in listed.items()}

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow.parquet as pq
 
 from penstock.errors import UnsafePath
 from penstock.package.storage import safe_name
 from penstock.package.strict_record import validate_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from penstock.package.storage import FileStorage
 
 DRIVER_FILE: Final = "part-00000.parquet"
 """The file of a folder that the driver writes."""
-# As in `penstock.spark.folders`.
+_FOOTER_THREADS: Final = 16
 _LANE_DIGITS: Final = 15
 _LANE_COUNT: Final = 2
 
@@ -80,13 +83,35 @@ class DataFolder:
         return folder
 
 
+def list_folders(store: FileStorage, paths: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Return the sizes of the files in each folder by name, with one listing for all folders of a parent."""
+    folders: dict[str, dict[str, int]] = {path: {} for path in paths}
+    for parent in dict.fromkeys(path.rpartition("/")[0] for path in folders):
+        for path, size in store.sizes(parent).items():
+            folder, _, name = f"{parent}/{path}".rpartition("/")
+            if folder in folders:
+                folders[folder][name] = size
+    return folders
+
+
+def count_rows(store: FileStorage, names: Sequence[str]) -> int:
+    """Return the sum of the row counts in the footers of files, read in threads because storage is slow."""
+
+    def count(name: str) -> int:
+        with store.open(name) as stream:
+            return int(pq.read_metadata(stream).num_rows)
+
+    with ThreadPoolExecutor(_FOOTER_THREADS, thread_name_prefix="penstock-count") as threads:
+        return sum(threads.map(count, names))
+
+
 def data_files(sizes: Mapping[str, int]) -> dict[str, int]:
     """Return the data files of a folder: Spark ignores hidden and empty files, and those in subfolders."""
     return {name: size for name, size in sizes.items() if size and "/" not in name and name[0] not in "._"}
 
 
 def _digest(sizes: Mapping[str, int]) -> str:
-    """Return the digest that `penstock.spark.folders` computes for the same files, in any order."""
+    """Return a digest of the files that does not depend on their order."""
     sums = [0] * _LANE_COUNT
     for name, size in sizes.items():
         digits = hashlib.sha256(f"{name}/{size}".encode()).hexdigest()

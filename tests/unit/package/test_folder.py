@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.package import DataFolder, FileStorage
-from penstock.package.folder import DRIVER_FILE
+from penstock.package.folder import DRIVER_FILE, list_folders
 
 FILES = {"part-0.parquet": 10, "part-1.parquet": 7}
-# As Spark works it out: see `tests/spark/test_folders.py`, which has the same files.
+# A digest in packages of earlier versions must stay the same.
 DIGEST = "6977cffae5a28c3c82d3df5c02fc3ab9ce04c7c62351ea0bd1e2dba9bb2b1cd8"
 FOLDER = DataFolder(path="data/a", files=2, bytes=17, digest=DIGEST)
 HIDDEN = {"_SUCCESS": 0, "_metadata": 5, ".part-0.crc": 8, "more/part-0.parquet": 10, "touched": 0}
@@ -48,3 +48,15 @@ def test_the_only_file_that_the_driver_wrote_is_known_without_a_request() -> Non
 
     assert written.list_files(store) == {DRIVER_FILE: 7}
     assert listed.list_files(store) == {"part-0.parquet": 10}
+
+
+def test_folders_of_one_parent_are_listed_together() -> None:
+    store = FileStorage("memory://listed")
+    for name in ("data/a/0/part-0.parquet", "data/a/1/part-0.parquet", "data/a/1/_SUCCESS", "data/a/2/other"):
+        store.put(name, b"0123456789")
+
+    assert list_folders(store, ["data/a/0", "data/a/1", "data/b/0"]) == {
+        "data/a/0": {"part-0.parquet": 10},
+        "data/a/1": {"_SUCCESS": 10, "part-0.parquet": 10},
+        "data/b/0": {},
+    }
