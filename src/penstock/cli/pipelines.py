@@ -25,6 +25,7 @@ from penstock.cli.pipeline_options import (
     target_of,
     with_pipeline,
 )
+from penstock.cli.why import why
 from penstock.config import pipelines_folder
 from penstock.errors import PipelineNeverRan, UsageError
 from penstock.pipeline import late_imports
@@ -164,6 +165,9 @@ def schema(
     typer.echo(
         json.dumps(printed.to_dict()) if as_json else _render_schema(printed, schema_format).rstrip("\n")
     )
+
+
+pipeline_commands.command()(with_pipeline(why))
 
 
 @pipeline_commands.command()

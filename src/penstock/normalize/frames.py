@@ -106,6 +106,8 @@ def normalize_frames(
         dataset = write_dataset(context, _shape_frame(context, table_input, decision, layout), layout)
     check_row_count(table_input, dataset)
     part = table_part(decision, dataset, schema, table)
+    # The types of a frame's columns hold for all of its rows.
+    part = replace(part, origins=tuple(replace(origin, position=None) for origin in part.origins))
     if dataset.passthrough_columns is not None:
         yield part
         return

@@ -9,6 +9,7 @@ from penstock.errors import PackageDamaged
 from penstock.package import DataFolder, ParsedLoadJobFileName, TableEntry
 from penstock.package.manifest import job_sizes
 from penstock.schema import Schema
+from penstock.schema.origin import ColumnOrigin
 
 if TYPE_CHECKING:
     from penstock.normalize.report import NormalizeReport
@@ -22,6 +23,8 @@ class NormalizedPackage:
     tables: tuple[TableEntry, ...]
     folders: tuple[DataFolder, ...]
     schema: Schema
+    origins: tuple[ColumnOrigin, ...] = ()
+    """The origins of columns and types that are not in the schema before it."""
     report: NormalizeReport | None = None
     """None if an earlier call normalized the package."""
 
@@ -39,6 +42,7 @@ def save_normalized(
             "tables": [asdict(entry) for entry in normalized.tables],
             "folders": [folder.to_dict() for folder in normalized.folders],
             "jobs": _job_entries(normalized),
+            "origins": [asdict(origin) for origin in normalized.origins],
             "destination_type": destination_type,
             "schema_before": schema_before,
         }
@@ -73,6 +77,7 @@ def load_normalized(
             tables=tuple(TableEntry.from_dict(entry) for entry in document["tables"]),
             folders=tuple(DataFolder.from_dict(folder) for folder in document["folders"]),
             schema=Schema.from_dict(package.normalized_schema()),
+            origins=tuple(ColumnOrigin.from_dict(origin) for origin in document.get("origins", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise PackageDamaged(path=package.path, reason=f"{error} is missing or wrong in it") from error

@@ -59,7 +59,9 @@ def write_quarantine(
         rows = quarantined_rows(nested, quarantine, decision, dataset.layout, with_unexpected=with_unexpected)
         quarantined = write_dataset(context, rows, quarantine.layout, step="quarantine")
         if quarantined.rows:
-            yield table_part(quarantine.decision, quarantined, schema, QUARANTINE_TABLE)
+            part = table_part(quarantine.decision, quarantined, schema, QUARANTINE_TABLE)
+            # No value of the source made these columns.
+            yield replace(part, origins=())
             schema = quarantine.decision.schema
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -17,6 +16,7 @@ from penstock.normalize.quarantine import write_quarantine
 from penstock.normalize.refusals import excluded_rows
 from penstock.normalize.report import contract_rejects
 from penstock.normalize.row_hashes import row_hash_spec
+from penstock.normalize.row_numbers import row_number
 from penstock.normalize.small_tables import write_small_tables
 from penstock.normalize.steps import add_row_ids, hash_row_ids, parse_rows
 from penstock.normalize.table_parts import (
@@ -44,7 +44,6 @@ MAX_SAMPLE_BYTES: Final = 16_000_000
 MAX_SAMPLE_FILES: Final = 16
 _BATCH_SIZE: Final = 256
 _PARQUET: Final = ".parquet"
-_NUMBER: Final = re.compile(r"[0-9]+")
 
 _MAX_ROUNDS: Final = 8
 # The driver profiles unexpected rows, and there may be any number of them.
@@ -135,18 +134,6 @@ def read_sample(store: FileStorage, folders: Sequence[str], *, rows: int) -> Sam
         sampled[name] = texts
     is_complete = profile.rows == rows
     return Sample(profile=profile, is_complete=is_complete, texts=sampled if is_complete else {})
-
-
-def row_number(file: str, position: int, folders: Sequence[str]) -> int:
-    """Return the number of a row, given its file and position: rows count folder by folder, file by file.
-
-    >>> row_number("data/b/part-00002.parquet", 7, ["data/a", "data/b"]) == (((1 << 24) + 2) << 40) + 7
-    True
-    """
-    parent, _, name = file.rpartition("/")
-    folder = next((index for index, path in enumerate(folders) if parent.endswith(path)), len(folders))
-    digits = _NUMBER.search(name)
-    return (((folder << 24) + int(digits[0] if digits else 0) % (1 << 24)) << 40) + position
 
 
 def _evenly_spaced(names: Sequence[str]) -> list[str]:

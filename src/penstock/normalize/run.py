@@ -34,6 +34,7 @@ from penstock.package.folder import data_files, list_folders
 from penstock.package.manifest import job_sizes
 from penstock.schema import Evidence, decide
 from penstock.schema.frozen_map import FrozenMap
+from penstock.schema.origin import hint_origins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from penstock.package import TableEntry
     from penstock.package.extract_manifest import ExtractedTable
     from penstock.schema import NamingConvention, Schema, StoredSchema
+    from penstock.schema.origin import ColumnOrigin
     from penstock.schema.types import DataType
 
 
@@ -88,10 +90,10 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
         stopwatch=Stopwatch(progress.step),
         driver_budget=DriverBudget(settings.driver_rows),
     )
-    stored = with_declared_tables(schema.stored, extracted)
+    declared = with_declared_tables(schema.stored, extracted)
     inputs = table_inputs(extracted.tables, truncated)
     with package.store.folders_synced_at_end():
-        roots, stored = _normalize_tables(context, inputs, stored, table_defaults, progress, describe_jobs)
+        roots, stored = _normalize_tables(context, inputs, declared, table_defaults, progress, describe_jobs)
         schema_after = _schema_after(schema, stored, roots)
         folders = _describe_folders(context, roots)
         entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, folders, attempt)]
@@ -100,6 +102,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
         tables=tuple(entries),
         folders=tuple(folders.values()),
         schema=schema_after,
+        origins=(*hint_origins(schema.stored, declared), *_origins(roots)),
         report=NormalizeReport(
             load_id=package.load_id,
             roots=tuple(merged_report([part.report for part in parts]) for parts in roots.values()),
@@ -167,6 +170,13 @@ def _normalize_empty(context: PackageContext, table: str, schema: StoredSchema) 
     layout = NestedLayout(Object(fields={}))
     dataset = write_dataset(context, context.spark.createDataFrame([], layout.columns), layout)
     yield table_part(decision, dataset, schema, table)
+
+
+def _origins(roots: Mapping[str, Sequence[TablePart]]) -> Iterator[ColumnOrigin]:
+    """Return the origins of all parts; the parts of one input share a decision."""
+    return iter(
+        dict.fromkeys(origin for parts in roots.values() for part in parts for origin in part.origins)
+    )
 
 
 def _schema_after(schema: Schema, stored: StoredSchema, roots: Mapping[str, Sequence[TablePart]]) -> Schema:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from penstock.package.projection.model import Projection
     from penstock.schema import Decision, NamingConvention, StoredSchema, ValuePath
     from penstock.schema.inference_options import InferenceOptions
+    from penstock.schema.origin import ColumnOrigin
 
 IS_UNEXPECTED: Final = "raw IS NOT NULL AND raw.rule IS NULL"
 _PARENT_AND_CHILD: Final = 2
@@ -138,6 +139,8 @@ class TablePart:
     plans: list[TablePlan]
     report: RootReport
     schema: StoredSchema
+    origins: tuple[ColumnOrigin, ...] = ()
+    """The origins of the columns that the rows added or changed."""
 
 
 def table_part(
@@ -161,7 +164,9 @@ def table_part(
     report = root_report(table, plans, schema, rows_in=dataset.rows, rows_out=rows, nested=nested)
     if dataset.keyless:
         report = replace(report, rejects=(keyless_reject(table, dataset.keyless),))
-    return TablePart(dataset=dataset, plans=plans, report=report, schema=decision.schema)
+    return TablePart(
+        dataset=dataset, plans=plans, report=report, schema=decision.schema, origins=decision.origins
+    )
 
 
 def write_dataset(

@@ -13,6 +13,7 @@ from penstock.package.control_file import encode_control, without_version
 from penstock.package.folder import DataFolder
 from penstock.package.storage import from_json
 from penstock.package.strict_record import validate_fields
+from penstock.schema.origin import ColumnOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -81,6 +82,8 @@ class Manifest:
     """Tables that this load drops, by their old definitions; those that get rows from it are recreated."""
     truncated: tuple[str, ...] = ()
     """Tables that this load truncates."""
+    origins: tuple[ColumnOrigin, ...] = field(default=(), repr=False)
+    """The origins of columns and types that the schema before this load has not."""
     stored_hash: str | None = field(default=None, repr=False, compare=False)
     """The hash of the bytes that this was read from; None for a manifest that is not written yet."""
 
@@ -92,6 +95,8 @@ class Manifest:
     def _content(self) -> bytes:
         document = asdict(self)
         del document["stored_hash"]
+        if not self.origins:
+            del document["origins"]
         return encode_control(document)
 
     @cached_property
@@ -134,6 +139,9 @@ class Manifest:
             content["tables"] = tuple(TableEntry.from_dict(entry) for entry in content["tables"])
             content["folders"] = tuple(DataFolder.from_dict(folder) for folder in content["folders"])
             content["truncated"] = tuple(content["truncated"])
+            content["origins"] = tuple(
+                ColumnOrigin.from_dict(origin) for origin in content.get("origins", ())
+            )
             return validate_fields(Manifest(**content))
         except (KeyError, TypeError, ValueError) as error:
             raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error

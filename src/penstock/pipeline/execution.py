@@ -1,7 +1,6 @@
 """One call of `run`, `extract`, `normalize` or `load`, from the lease to the committed load.
 
-A run reads from top to bottom: resume the sealed load that an earlier run left, load pending packages,
-extract new data, and for each package normalize, seal, load.
+A run resumes a sealed load, loads pending packages, extracts, and normalizes, seals and loads each package.
 """
 
 from __future__ import annotations
@@ -432,6 +431,7 @@ class Execution:
             state=with_version(state_after_package(snapshot.state, extracted)),
             dropped=dropped,
             truncated=truncated_tables(snapshot.schema, extracted),
+            origins=normalized.origins,
         )
         lease.confirm()
         if not self._packages.seal(manifest):

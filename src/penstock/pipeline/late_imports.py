@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.extract import run as extract_run
     from penstock.pipeline import (
         abort,
+        column_history,
         drop,
         drop_resources,
         execution,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "abort",
+    "column_history",
     "cursor",
     "drop",
     "drop_resources",
@@ -71,7 +73,9 @@ _SIGNATURE_NAMES: Final = {
     "TPipelineState": "penstock.pipeline.state",
 }
 """Names in the signatures of `Pipeline`, and their modules."""
-_NEED_SPARK: Final = frozenset(("cursor", "drop", "execution", "frame_writer", "sync", "target", "workspace"))
+_NEED_SPARK: Final = frozenset(
+    ("column_history", "cursor", "drop", "execution", "frame_writer", "sync", "target", "workspace")
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from penstock.schema.evidence import Evidence
     from penstock.schema.layout import TableEvidence
     from penstock.schema.observation import ObservedType
+    from penstock.schema.origin import ColumnOrigin
     from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.system_columns import RowIdType
     from penstock.schema.types import DataType
@@ -67,6 +68,7 @@ class _Decider:
         self.refusals: list[ContractRefusal] = []
         self.collisions: list[NameCollision] = []
         self.never_typed: dict[str, tuple[str, ...]] = {}
+        self.origins: list[ColumnOrigin] = []
         self.decided_tables: dict[str, Table] = {}
         self.update: dict[str, Table] = {}
         self.tables: dict[ValuePath, str] = {}
@@ -104,6 +106,7 @@ class _Decider:
             ),
             collisions=(*layout.collisions, *self.collisions),
             never_typed=FrozenMap(self.never_typed),
+            origins=tuple(self.origins),
         )
 
     def _row_id_type(self) -> RowIdType:
@@ -135,6 +138,7 @@ class _Decider:
         self.rules.update(decision.rules)
         self.refusals.extend(decision.refusals)
         self.collisions.extend(decision.collisions)
+        self.origins.extend(decision.origins)
         if decision.never_typed:
             self.never_typed[table_evidence.table] = tuple(decision.never_typed)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from penstock.schema.contract import EvolutionMode
     from penstock.schema.evidence import Position
     from penstock.schema.observation import ObservedType
+    from penstock.schema.origin import ColumnOrigin
     from penstock.schema.stored_schema import StoredSchema
     from penstock.schema.system_columns import RowIdType
     from penstock.schema.table import Table
@@ -97,6 +98,8 @@ class Decision:
     collisions: tuple[NameCollision, ...] = ()
     never_typed: Mapping[str, tuple[str, ...]] = field(default=FrozenMap[Any]())
     """Columns by table that have only nulls so far and are not created."""
+    origins: tuple[ColumnOrigin, ...] = ()
+    """The origins of the new columns and of the new types in `update`, but of no system column."""
 
     def rule(self, path: ValuePath, kind: ObservedType) -> Rule:
         """Return the rule for a value; raise `KeyError` if the evidence has no such value."""

@@ -11,6 +11,7 @@ from penstock.schema.defaults import ID_COLUMN, SYSTEM_PREFIX
 from penstock.schema.evidence import MAX_EXAMPLES
 from penstock.schema.inference_options import fits_type, value_type, wider_type
 from penstock.schema.observation import detected_type
+from penstock.schema.origin import ColumnOrigin
 from penstock.schema.patterns import ColumnFilters
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from penstock.schema.inference_options import InferenceOptions
     from penstock.schema.layout import TableEvidence
     from penstock.schema.observation import Detection, ObservedType
+    from penstock.schema.origin import OriginRule, PermittedBy
     from penstock.schema.patterns import NamePatterns
     from penstock.schema.table import Table
     from penstock.schema.types import DataType
@@ -81,6 +83,7 @@ class TableDecision:
         self._refusals: dict[tuple[ValuePath, ObservedType, str, RefusedEntity], ContractRefusal] = {}
         self.collisions: tuple[NameCollision, ...] = ()
         self.never_typed: list[str] = []
+        self.origins: list[ColumnOrigin] = []
         self._new_columns: dict[str, tuple[Position, Column]] = {}
         self._changed_columns: dict[str, Column] = {}
 
@@ -158,7 +161,7 @@ class TableDecision:
 
         Values of one type may have several placements: the column first, then its variants.
         """
-        base = next((column for _, column in plan.new if column.name == name), None)
+        base = next((decided.column for decided in plan.new if decided.column.name == name), None)
         is_refused = base is not None and not self.may_add_columns and not name.startswith(SYSTEM_PREFIX)
         chains: dict[tuple[ValuePath, ObservedType], list[Rule]] = {}
         for placement in plan.placements:
@@ -182,11 +185,31 @@ class TableDecision:
             self.rules[key] = _rule_chain(chain)
         if is_refused:
             return
-        for position, column in plan.new:
-            if self.may_change_types or column is base:
-                self._new_columns[column.name] = (position, column)
+        for decided in plan.new:
+            if self.may_change_types or decided.column is base:
+                self._new_columns[decided.column.name] = (decided.position, decided.column)
+                self.origins.append(self._origin(decided))
         if plan.changed is not None:
-            self._changed_columns[name] = plan.changed
+            self._changed_columns[name] = plan.changed.column
+            self.origins.append(self._origin(plan.changed, is_new=False))
+
+    def _origin(self, decided: DecidedColumn, *, is_new: bool = True) -> ColumnOrigin:
+        permitted_by: PermittedBy
+        if decided.rule == "variant" or not is_new:
+            permitted_by = "data_type"
+        elif is_new_table(self.stored_table):
+            permitted_by = "tables"
+        else:
+            permitted_by = "columns" if self.contract.columns == "evolve" else "first_rows"
+        return ColumnOrigin(
+            table=self.table_evidence.table,
+            column=decided.column.name,
+            rule=decided.rule,
+            permitted_by=permitted_by,
+            path=decided.evidence.path,
+            value_type=decided.evidence.type,
+            position=decided.evidence.first[:-1],
+        )
 
     def _set_rule(self, evidence: Iterable[Evidence], rule: Rule) -> None:
         for value in evidence:
@@ -281,13 +304,22 @@ class Placement(NamedTuple):
     is_variant: bool
 
 
+class DecidedColumn(NamedTuple):
+    """A new or changed column, its position among the new ones, and the values and rule that decided it."""
+
+    column: Column
+    position: Position
+    evidence: Evidence
+    rule: OriginRule
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPlan:
     """The placements of the values of one key, with the new and changed columns that they need."""
 
     placements: tuple[Placement, ...]
-    new: tuple[tuple[Position, Column], ...] = ()
-    changed: Column | None = None
+    new: tuple[DecidedColumn, ...] = ()
+    changed: DecidedColumn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,15 +344,17 @@ class ColumnPlanner:
         if first is None:
             return self._plan_variants(name, (), evidence)
         base = self._first_type(first, preferred)
+        decisive, rule = first, _type_rule(first, base, preferred)
         fitting, failing = _split_by_fit(evidence, base)
         if failing and (wider := wider_type(base, evidence, is_stored=False, options=self.options)):
+            decisive, rule = failing[0], "widening"
             base, fitting, failing = wider, tuple(evidence), ()
         column = self.patterns.infer_column(name, base)
         if stored_column is not None:
             column = column.merged(stored_column)
         placements = tuple(Placement(value, name, base, is_variant=False) for value in fitting)
         plan = self._plan_variants(name, placements, failing)
-        return replace(plan, new=((first.first, column), *plan.new))
+        return replace(plan, new=(DecidedColumn(column, first.first, decisive, rule), *plan.new))
 
     def _plan_stored(
         self, stored_column: Column, base: DataType, evidence: Sequence[Evidence], *, may_change: bool
@@ -332,11 +366,14 @@ class ColumnPlanner:
             and failing
             and (wider := wider_type(base, evidence, is_stored=True, options=self.options))
         ):
-            changed = replace(stored_column, data_type=wider, precision=None, scale=None)
+            column = replace(stored_column, data_type=wider, precision=None, scale=None)
+            changed = DecidedColumn(column, failing[0].first, failing[0], "widening")
             fitting, failing = tuple(evidence), ()
         elif may_change and (digits := self._wider_precision(stored_column, fitting)):
-            changed = replace(stored_column, precision=digits)
-        kind = changed.data_type if changed and changed.data_type else base
+            longest = max(fitting, key=lambda value: value.longest)
+            column = replace(stored_column, precision=digits)
+            changed = DecidedColumn(column, longest.first, longest, "widening")
+        kind = changed.column.data_type if changed and changed.column.data_type else base
         placements = tuple(Placement(value, stored_column.name, kind, is_variant=False) for value in fitting)
         return replace(self._plan_variants(stored_column.name, placements, failing), changed=changed)
 
@@ -360,7 +397,7 @@ class ColumnPlanner:
     def _plan_variants(
         self, name: str, base_placements: tuple[Placement, ...], failing: Sequence[Evidence]
     ) -> ColumnPlan:
-        new: list[tuple[Position, Column]] = []
+        new: list[DecidedColumn] = []
         placements = list(base_placements)
         for kind in dict.fromkeys(map(value_type, failing)):
             values = [value for value in failing if value_type(value) == kind]
@@ -373,7 +410,7 @@ class ColumnPlanner:
         kind: DataType,
         evidence: Sequence[Evidence],
         placements: list[Placement],
-        new: list[tuple[Position, Column]],
+        new: list[DecidedColumn],
     ) -> None:
         stored_column = self.stored_columns.get(name)
         if stored_column is not None and stored_column.data_type is not None:
@@ -388,8 +425,16 @@ class ColumnPlanner:
         first = evidence[0]
         detected = detected_type(first.detected, kind, self.detections)
         base = detected if all(fits_type(value, detected) for value in evidence) else kind
-        new.append((first.first, self.patterns.infer_column(name, base).with_hints(variant=True)))
+        column = self.patterns.infer_column(name, base).with_hints(variant=True)
+        new.append(DecidedColumn(column, first.first, first, "variant"))
         placements.extend(Placement(value, name, base, is_variant=True) for value in evidence)
+
+
+def _type_rule(evidence: Evidence, base: DataType, preferred: DataType | None) -> OriginRule:
+    """Return the rule by which values got the type of a new column."""
+    if preferred is not None:
+        return "preferred_type"
+    return "inference" if base == value_type(evidence) else "detection"
 
 
 def _split_by_fit(

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.normalize.rows import MAX_SAMPLE_BYTES, MAX_SAMPLE_ROWS, read_sample, row_number
+from penstock.normalize.row_numbers import row_number
+from penstock.normalize.rows import MAX_SAMPLE_BYTES, MAX_SAMPLE_ROWS, read_sample
 from penstock.package import FileStorage
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from penstock.errors import UnsupportedVersion
 from penstock.package import DataFolder, Manifest, TableEntry
 from penstock.package.manifest import job_sizes
+from penstock.schema.origin import ColumnOrigin
 
 words = st.text(alphabet=st.characters(codec="utf-8"), max_size=8)
 documents = st.dictionaries(
@@ -34,6 +35,12 @@ manifests = st.builds(
     schema_before=st.none() | words,
     schema=documents,
     state=documents,
+    origins=st.lists(
+        st.builds(
+            ColumnOrigin, table=words, column=words, rule=st.just("hint"), path=st.lists(words).map(tuple)
+        ),
+        max_size=2,
+    ).map(tuple),
 )
 
 
