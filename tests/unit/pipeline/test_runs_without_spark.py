@@ -108,6 +108,27 @@ def test_rows_of_an_incomplete_load_are_not_read(pipeline: Pipeline, monkeypatch
     assert pipeline.dataset().row_counts() == {"orders": 4, "orders__items": 6}
 
 
+@pytest.mark.parametrize("write_disposition", ["append", "replace"])
+def test_a_commit_whose_job_is_tried_again_is_not_repeated(
+    pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, write_disposition: str
+) -> None:
+    applied_job = DeltaLog.applied_job
+    failed_versions: list[int] = []
+
+    def fail_once(log: DeltaLog, version: int, mark: LoadMark, snapshot: Snapshot) -> AppliedJob:
+        if not failed_versions:
+            failed_versions.append(version)
+            raise TimeoutError
+        return applied_job(log, version, mark, snapshot)
+
+    monkeypatch.setattr(DeltaLog, "applied_job", fail_once)
+    info = pipeline.run(ORDERS, table_name="orders", write_disposition=write_disposition)
+
+    assert failed_versions == [0]
+    assert "(was committed before)" in str(info)
+    assert pipeline.dataset().row_counts() == {"orders": 2, "orders__items": 3}
+
+
 def test_a_job_is_repeated_whose_commit_another_writer_overwrites(
     pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,8 @@ class Obstacle:
     """Why files are not committed by reference: Spark's writer has to write the rows."""
 
     reason: str
+    has_transaction: bool = False
+    """Whether the table has this transaction number or a later one."""
 
 
 def commit_files(
@@ -108,7 +110,8 @@ def _commit(
         if reason := find_obstacle(snapshot.facts, schema, mode):
             return Obstacle(reason)
         if snapshot.transaction >= mark.sequence:
-            return Obstacle(f"the table has transaction {snapshot.transaction} of {app_id(mark)}")
+            reason = f"the table has transaction {snapshot.transaction} of {app_id(mark)}"
+            return Obstacle(reason, has_transaction=True)
         if not prepared:
             prepared.append(files())
         with COMMIT_GATE.reference(log.store.path(log.name)) as is_open:

@@ -149,7 +149,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
     ) -> AppliedJob | None:
         """Append the rows in files of a job, or replace all rows by them; return None if Spark has to.
 
-        Without files all rows are deleted.
+        Without files all rows are deleted. A commit of the load that the history has is not repeated.
         """
         tables = self._reference_tables(spark)
         if isinstance(tables, Obstacle):
@@ -160,6 +160,10 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             result = commit_job_files(tables.store, table.name, files, mark, replaces_rows=replaces_rows)
         if isinstance(result, AppliedJob):
             return result
+        if result.has_transaction:
+            commits = self._history(table.name, spark).commits_of_load(mark)
+            if commits:
+                return self._skipped_job(table.name, commits, mark, spark)
         _log.debug("Spark writes load %s to %s: %s", mark.load_id, table.name, result.reason)
         return None
 
