@@ -15,6 +15,8 @@ from penstock.cli.components import destinations, sources
 from penstock.cli.demo import Demo, DemoLoad
 from penstock.cli.demo_report import DemoReport, demo_document
 from penstock.cli.doctor import Finding, examine
+from penstock.cli.kill_demo import KILLS, KillDemo, KilledLoad, random_seed
+from penstock.cli.kill_report import KillReport, is_exactly_once, kill_document
 from penstock.cli.load import load
 from penstock.cli.output import print_json
 from penstock.cli.packages import print_package, print_packages
@@ -67,9 +69,23 @@ def demo(
         Path, typer.Option("--folder", help="The new folder for the files of the example.")
     ] = Path("penstock_demo"),
     *,
+    kill: Annotated[
+        bool, typer.Option("--kill", help="Kill loads at random steps, resume them, and count the rows.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="The seed of an earlier demo with --kill, to repeat its steps.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The results as one JSON object.")] = False,
 ) -> None:
-    """Load an example twice into local tables, and show each step; it needs no Spark and no network."""
+    """Load an example twice into local tables, and show each step; it needs no Spark and no network.
+
+    With --kill, processes that load are killed; the exit code is 1 if a row is not loaded exactly once.
+    """
+    if kill:
+        _kill_demo(KillDemo(folder=folder, seed=random_seed() if seed is None else seed), as_json=as_json)
+        return
+    if seed is not None:
+        raise typer.BadParameter("it chooses the steps of --kill, which is missing", param_hint="--seed")
     example = Demo(folder=folder)
     report = DemoReport(example, Console(highlight=False))
     example.write_files()
@@ -84,6 +100,24 @@ def demo(
         print_json(demo_document(example, pipeline, loads))
     else:
         report.print_end(pipeline, loads)
+
+
+def _kill_demo(example: KillDemo, *, as_json: bool) -> None:
+    console = Console(highlight=False, quiet=as_json)
+    report = KillReport(example, console)
+    example.write_program()
+    report.print_beginning()
+    killed_loads = list[KilledLoad]()
+    with console.status("loading, killing, loading again"):
+        report.print_undisturbed(example.load_undisturbed())
+        for killed_load in example.kill_loads_at(example.choose_steps(KILLS)):
+            killed_loads.append(killed_load)
+            report.print_kill(killed_load)
+    checks = example.check_rows()
+    report.print_end(killed_loads, checks)
+    if as_json:
+        print_json(kill_document(example, killed_loads, checks))
+    raise typer.Exit(code=0 if is_exactly_once(killed_loads, checks) else 1)
 
 
 app.command()(load)

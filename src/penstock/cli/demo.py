@@ -125,13 +125,7 @@ class Demo:
 
     def write_files(self) -> None:
         """Write the rows and the program into the folder; raise if the folder has files already."""
-        if find_spec("deltalake") is None:
-            raise MissingExtra(extra="delta", needed_for="the demo")
-        if self.folder.exists() and any(self.folder.iterdir()):
-            raise UsageError(
-                f"folder {self.folder} is not empty",
-                hint="remove it, or name another one with --folder",
-            )
+        prepare_folder(self.folder)
         for load, tables in ROWS.items():
             for table, rows in tables.items():
                 file = self.data_file(load, table)
@@ -170,6 +164,18 @@ class Demo:
         )
 
 
+def prepare_folder(folder: Path) -> None:
+    """Create the folder; raise if it has files already, or if a library is missing."""
+    if find_spec("deltalake") is None:
+        raise MissingExtra(extra="delta", needed_for="the demo")
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(
+            f"folder {folder} is not empty",
+            hint="remove it, or name another one with --folder",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def read_tables(pipeline: Pipeline) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of all data tables in the order of their extraction, without system columns."""
     dataset, positions = pipeline.dataset(), dict[str | None, int]({None: 0})
@@ -185,7 +191,7 @@ def read_tables(pipeline: Pipeline) -> dict[str, list[dict[str, Any]]]:
             )
         )
         positions.update((row[ID_COLUMN], position) for position, row in enumerate(rows))
-        tables[table.name] = [_without_system_columns(row) for row in rows]
+        tables[table.name] = [without_system_columns(row) for row in rows]
     return tables
 
 
@@ -194,5 +200,6 @@ def _read_rows(file: Path) -> Iterator[Any]:
         yield from map(json.loads, lines)
 
 
-def _without_system_columns(row: dict[str, Any]) -> dict[str, Any]:
+def without_system_columns(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of a row that come from its source."""
     return {name: value for name, value in row.items() if not name.startswith(SYSTEM_PREFIX)}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
 
 _INDENT: Final = 2
-_THEME: Final = "ansi_dark"
+THEME: Final = "ansi_dark"
 _FIRST_LOAD, _SECOND_LOAD = ROWS
 _EXPLANATIONS: Final = {
     _FIRST_LOAD: "Types were inferred. Objects became columns (address__city), and the list of items became "
@@ -54,10 +54,10 @@ class DemoReport:
         file = self._demo.data_file(_FIRST_LOAD, TABLES[-1])
         self._print_title(f"The rows: nested objects, such as in {file}")
         row = json.dumps(ROWS[_FIRST_LOAD][TABLES[-1]][0])
-        self._print_block(Syntax(row, "json", theme=_THEME, background_color="default", word_wrap=True))
+        self._print_block(Syntax(row, "json", theme=THEME, background_color="default", word_wrap=True))
         self._print_title(f"The program: {self._demo.program_file}")
         self._print_block(
-            Syntax(self._demo.program, "python", theme=_THEME, background_color="default", word_wrap=True)
+            Syntax(self._demo.program, "python", theme=THEME, background_color="default", word_wrap=True)
         )
 
     def print_load(self, load: DemoLoad) -> None:
