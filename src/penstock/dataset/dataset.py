@@ -56,7 +56,8 @@ class RowCounts(dict[str, int]):
         self._view = view
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        # Notebooks show the counts, not the query of the relation.
+        if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._relation(), name)
 

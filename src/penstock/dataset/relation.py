@@ -22,8 +22,11 @@ from penstock.dataset.run import (
 )
 from penstock.errors import MissingExtra, TableVersionGone, UsageError
 from penstock.package.sql import quote_name
+from penstock.pages.elements import element
+from penstock.pages.page import notebook_fragment
 from penstock.schema import root_table
 from penstock.schema.defaults import LOAD_ID_COLUMN
+from penstock.schema.html_diagram import table_box
 from penstock.schema.spark_types import column_from_spark
 
 if TYPE_CHECKING:
@@ -70,10 +73,16 @@ class Relation:
         build_frame: Callable[[], DataFrame],
         build_query: Callable[[], exp.Query],
         read_small: Callable[[], pa.Table | None] = lambda: None,
+        *,
+        needs_columns: bool = False,
     ) -> None:
-        """`read_small` returns all rows if they can be read without Spark."""
+        """`read_small` returns all rows if they can be read without Spark.
+
+        With `needs_columns` the query has columns that only Spark knows.
+        """
         self.name, self._view, self._tables, self._build_frame = name, view, tables, build_frame
         self._build_query, self._read_small = build_query, read_small
+        self._needs_columns = needs_columns
 
     def spark(self) -> DataFrame:
         """Return a Spark frame in the user's session."""
@@ -280,7 +289,7 @@ class Relation:
             return result
 
         names_read = [name for relation in relations for name in relation.table_names]
-        return self._derive(joined_frame, joined_query, (*self._tables, *names_read))
+        return self._derive(joined_frame, joined_query, (*self._tables, *names_read), needs_columns=True)
 
     def with_load_id_col(self) -> Relation:
         """Return the relation with the column `_dlt_load_id`, which nested rows have from their root row."""
@@ -352,6 +361,7 @@ class Relation:
         return self._derive(
             lambda frame: frame.select(function(_column(_only_name(frame.columns)))),
             lambda query: _select_from(query, function_query(this=_name(_only_name(self.columns)))),
+            needs_columns=True,
         )
 
     def _derive(
@@ -359,6 +369,8 @@ class Relation:
         frame_step: Callable[[DataFrame], DataFrame],
         query_step: Callable[[exp.Query], exp.Query],
         tables: tuple[str, ...] | None = None,
+        *,
+        needs_columns: bool = False,
     ) -> Relation:
         return Relation(
             self.name,
@@ -366,6 +378,7 @@ class Relation:
             tables or self._tables,
             lambda: frame_step(self._build_frame()),
             lambda: query_step(self._build_query()),
+            needs_columns=needs_columns or self._needs_columns,
         )
 
     @contextmanager
@@ -381,6 +394,21 @@ class Relation:
 
     def __repr__(self) -> str:
         return f"<penstock.Relation {self.name!r} of dataset {self._view.name!r}>"
+
+    def _repr_html_(self) -> str:
+        """Return the query, or the columns of a table, as a notebook shows them; reads no row, and no Spark.
+
+        A query with columns that only Spark knows is left out.
+        """
+        title = element("p", element("strong", f"Relation {self.name}"), f" of dataset {self._view.name}")
+        query = None if self._needs_columns else self._build_query()
+        is_table = query is not None and query.find(exp.Subquery) is None
+        boxes = [
+            table_box(schema.tables[self.name]) for schema in self._schemas() if self.name in schema.tables
+        ]
+        content = boxes if is_table and boxes else query and element("pre", self.to_sql(pretty=True))
+        hint = element("p", "Call df(), arrow() or fetchall() to read rows.", class_="muted")
+        return notebook_fragment(title, content, hint)
 
 
 def table_relation(name: str, view: DatasetView) -> Relation:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import DestinationHasFailedJobs
-from penstock.interfaces.humanize import human_count
+from penstock.interfaces.humanize import human_count, human_seconds, human_size
 from penstock.package.metrics import metric_rows, time_after
 from penstock.package.step_result import StepResult
+from penstock.pages.elements import element, facts, table_element
+from penstock.pages.page import notebook_fragment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from penstock.errors import PenstockError
     from penstock.package.metrics import LoadJobMetrics
+    from penstock.pages.elements import Html
 
 
 _DESTINATION_FIELDS: Final = (
@@ -172,7 +175,7 @@ class LoadInfo(StepResult[PackageReport]):
                 [f"Pipeline {self.pipeline_name!r} had nothing to load into {where}", *self._last_lines()]
             )
         steps = ", ".join(f"{step} {seconds:.1f}" for step, seconds in self.seconds.items())
-        total = sum(self.seconds.values()) if self.total_seconds is None else self.total_seconds
+        total = self._all_seconds()
         packages = human_count(len(self.packages), "package")
         lines = [
             f"Pipeline {self.pipeline_name!r} loaded {packages} in {total:.1f} s ({steps})",
@@ -181,6 +184,32 @@ class LoadInfo(StepResult[PackageReport]):
         for package in self.packages:
             lines += self._package_lines(package)
         return "\n".join([*lines, *self._last_lines()])
+
+    def _repr_html_(self) -> str:
+        """Return the rows of each table, the failures and the durations, which a notebook shows."""
+        count = human_count(len(self.packages), "package") if self.packages else "no package"
+        return notebook_fragment(
+            element("p", element("strong", f"Pipeline {self.pipeline_name}"), f" loaded {count}"),
+            facts(
+                [
+                    ("destination", self.destination_name),
+                    ("dataset", self.dataset_name),
+                    ("location", self.location),
+                    ("took", human_seconds(self._all_seconds())),
+                    *((step, human_seconds(seconds)) for step, seconds in self.seconds.items()),
+                ]
+            ),
+            [_package_table(package) for package in self.packages],
+            [
+                element("p", f"without {job.job_id}: {job.failed_message}", class_="bad")
+                for package in self.packages
+                for job in package.failed_jobs
+            ],
+            [element("p", line) for line in self._last_lines()],
+        )
+
+    def _all_seconds(self) -> float:
+        return sum(self.seconds.values()) if self.total_seconds is None else self.total_seconds
 
     def _package_lines(self, package: PackageReport) -> Iterator[str]:
         pending = ", pending from an earlier run," if package.load_id in self.pending else ""
@@ -193,6 +222,21 @@ class LoadInfo(StepResult[PackageReport]):
     def _last_lines(self) -> list[str]:
         left_out = [f"left out: {why.message}" for why in dict.fromkeys(self.failed_resources.values())]
         return [*left_out, *(f"note: {note}" for note in self.notes)]
+
+
+def _package_table(package: PackageReport) -> Html:
+    rows = [
+        (
+            table.table,
+            "?" if table.rows is None else f"{table.rows:,}",
+            None if table.bytes is None else human_size(table.bytes),
+            "was committed before" if table.skipped else "",
+        )
+        for table in sorted(package.tables, key=lambda table: table.table)
+    ]
+    return table_element(
+        f"Package {package.load_id}", ("table", "rows", "size", "note"), rows, numbers=("rows", "size")
+    )
 
 
 def _table_lines(tables: tuple[TableReport, ...]) -> list[str]:

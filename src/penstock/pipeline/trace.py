@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 from penstock.config import ResolvedValue, logger
 from penstock.interfaces.humanize import human_count, human_size
 from penstock.interfaces.process import ProcessId
+from penstock.pages.elements import element
+from penstock.pages.page import notebook_fragment
+from penstock.pipeline.timeline import timeline
 from penstock.pipeline.workdir import write_json
 
 if TYPE_CHECKING:
@@ -289,6 +292,11 @@ class PipelineTrace:
 
     def __str__(self) -> str:
         return self.asstr()
+
+    def _repr_html_(self) -> str:
+        """Return the timeline of the run, which a notebook shows."""
+        title = element("p", element("strong", f"Run of {self.pipeline_name}"))
+        return notebook_fragment(title, timeline(self.asdict()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from penstock.errors import TableNotFound, UsageError
+from penstock.pages.elements import element
+from penstock.pages.page import notebook_fragment
 from penstock.schema.contract import Contract, ContractSettings, effective_contract
 from penstock.schema.dbml import to_dbml
 from penstock.schema.defaults import SYSTEM_PREFIX
@@ -20,6 +22,7 @@ from penstock.schema.document import (
 )
 from penstock.schema.frozen_map import FrozenMap
 from penstock.schema.graphviz import to_dot
+from penstock.schema.html_diagram import to_html_diagram
 from penstock.schema.mermaid import to_mermaid
 from penstock.schema.migrations import ENGINE_VERSION
 from penstock.schema.naming import NamingConvention, stored_naming_convention
@@ -469,3 +472,8 @@ class Schema:
 
     def __repr__(self) -> str:
         return f"Schema({self.name!r}, version={self.version}, tables={len(self.tables)})"
+
+    def _repr_html_(self) -> str:
+        """Return the diagram of the data tables, which a notebook shows."""
+        title = element("p", element("strong", f"Schema {self.name}"), f", version {self.version}")
+        return notebook_fragment(title, to_html_diagram(self.stored))

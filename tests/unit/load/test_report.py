@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import orjson
 import pytest
+from tests.unit.pages.test_elements import HOSTILE, Reader
 
 from penstock.errors import DestinationHasFailedJobs
 from penstock.load.report import FailedJob, LoadInfo, PackageReport, TableReport
@@ -113,3 +114,21 @@ def test_a_report_as_plain_data_can_be_encoded_as_json() -> None:
     }
     assert document["loads_ids"] == ["1794709965.511098"]
     assert document["seconds"] == {"extract": 0.25, "normalize": 1.0, "load": 2.0}
+
+
+def test_a_notebook_shows_rows_failures_and_notes_as_text() -> None:
+    table = TableReport(table=HOSTILE, rows=None, version=0, skipped=True, bytes=2048)
+    failed = FailedJob(job_id=HOSTILE, failed_message=HOSTILE)
+    package = replace(PACKAGE, tables=(*PACKAGE.tables, table), failed_jobs=(failed,))
+    info = replace(LOADED, packages=(package,), location=HOSTILE, notes=(HOSTILE,))
+
+    reader = Reader(info._repr_html_())
+
+    assert f"{HOSTILE}?2.0 KBwas committed before" in reader.text
+    assert f"without {HOSTILE}: {HOSTILE}" in reader.text
+    assert "items12,345" in reader.text
+    assert "script" not in reader.tags
+
+
+def test_a_notebook_shows_a_run_without_packages() -> None:
+    assert "loaded no package" in NOTHING._repr_html_()

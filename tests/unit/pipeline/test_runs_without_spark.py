@@ -189,3 +189,22 @@ def test_a_merge_stops_the_run_before_a_commit_if_spark_is_missing(pipeline: Pip
         pipeline.run(ORDERS, table_name="orders", write_disposition="merge", primary_key="id")
     assert isinstance(caught.value.__cause__, SparkNotAvailable) or "this test has none" in str(caught.value)
     assert pipeline.dataset().row_counts() == {"orders": 2, "orders__items": 3}
+
+
+def test_a_notebook_shows_the_columns_of_a_table_and_the_query_of_other_relations(pipeline: Pipeline) -> None:
+    pipeline.run(ORDERS, table_name="orders")
+    orders = pipeline.dataset()["orders"]
+
+    table, query = orders._repr_html_(), orders.where("id", "gt", 1)._repr_html_()
+    joined = orders.join("orders__items")._repr_html_()
+
+    assert "buyer__name" in table
+    assert "Ada" not in table + query, "rows are not read"
+    assert "`id` &gt; 1" in query
+    assert "<pre>" not in joined, "its columns are those that Spark has"
+
+
+def test_row_counts_are_shown_as_numbers_in_a_notebook(pipeline: Pipeline) -> None:
+    pipeline.run(ORDERS, table_name="orders")
+
+    assert not hasattr(pipeline.dataset().row_counts(), "_repr_html_")
