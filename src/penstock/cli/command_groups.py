@@ -30,7 +30,7 @@ class PipelineNameGroup(TyperGroup):
     """A group that treats every word that is not one of its commands as the name of a pipeline."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return `list`, or the group of commands for one pipeline."""
+        """Return `list`, `show`, or the group of commands for one pipeline."""
         return super().get_command(ctx, cmd_name) or self.commands[PIPELINE_NAME]
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
@@ -43,7 +43,7 @@ class PipelineNameGroup(TyperGroup):
         return [item for item in (*others, *own) if item.value.startswith(incomplete)]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Treat `list` as the name of a pipeline if a command for a pipeline follows.
+        """Treat `list` and `show` as names of pipelines if a command for a pipeline follows.
 
         A command before the name is an error with the right order.
         """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import webbrowser
+from contextlib import suppress
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -25,11 +27,15 @@ from penstock.cli.pipeline_options import (
     target_of,
     with_pipeline,
 )
+from penstock.cli.report import pipeline_report
+from penstock.cli.report_page import report_page
+from penstock.cli.report_server import ReportServer
 from penstock.cli.why import why
 from penstock.config import pipelines_folder
 from penstock.errors import PipelineNeverRan, UsageError
 from penstock.pipeline import late_imports
 from penstock.pipeline.local_pipeline import LocalPipeline, local_pipelines
+from penstock.pipeline.workdir import write_text
 from penstock.schema.box_diagram import to_box_diagram
 from penstock.schema.document import to_yaml, with_data_tables_first
 
@@ -46,6 +52,7 @@ EXIT_NOT_CONFIRMED = 2
 EXIT_FAILED_JOBS = 3
 """The exit code of a command that finds failed jobs."""
 _AFTER_DROP_TEXT = "The next run extracts the dropped data again and starts work items from scratch."
+OpenPage = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -83,6 +90,27 @@ def list_pipelines(pipelines_dir: PipelinesDir = None, *, as_json: AsJson = Fals
         print_text(f"There are no pipelines in {folder}.")
 
 
+@pipelines.command("show")
+def show_pipelines(
+    pipelines_dir: PipelinesDir = None,
+    *,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; by default a free one.")] = 0,
+    open_page: OpenPage = False,
+    as_json: AsJson = False,
+) -> None:
+    """Serve the reports on all pipelines of this machine to its own browsers, until Ctrl-C."""
+    folder = (pipelines_dir or pipelines_folder()).absolute()
+    with ReportServer(folder, port) as server:
+        if as_json:
+            print_json({"url": server.url, "pipelines_dir": str(folder)})
+        else:
+            print_text(f"Serving the reports at {server.url} until Ctrl-C.")
+        if open_page:
+            webbrowser.open(server.url)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+
+
 @pipeline_commands.command()
 @with_pipeline
 def info(ref: PipelineRef, *, as_json: AsJson = False) -> None:
@@ -112,6 +140,34 @@ def trace(
             print_json(run.asdict())
         else:
             print_text(("\n" if number else "") + str(run))
+
+
+@pipeline_commands.command()
+@with_pipeline
+def report(
+    ref: PipelineRef,
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="The file of the page; by default NAME-report.html.")
+    ] = None,
+    open_page: OpenPage = False,
+    with_spark: Annotated[
+        bool, typer.Option("--spark", help="Start Spark for tables that cannot be read without it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page on tables, schemas, runs, quarantine, packages and state; with --json print the data."""
+    document = pipeline_report(ref.open(), with_spark=with_spark)
+    if as_json:
+        typer.echo(json.dumps(document.asdict()))
+        return
+    path = (output or Path(f"{ref.name}-report.html")).absolute()
+    write_text(path, report_page(document))
+    print_text(f"Wrote {path}.")
+    for omission in document.omissions:
+        print_text(f"note: left out {omission}", err=True)
+    if open_page:
+        webbrowser.open(path.as_uri())
 
 
 @pipeline_commands.command()

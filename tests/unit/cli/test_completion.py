@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     ("words", "completions"),
     [
         ("penstock de", ["demo", "destinations"]),
-        ("penstock pipeline ", ["list", "shop"]),
-        ("penstock pipeline sh", ["shop"]),
+        ("penstock pipeline ", ["list", "shop", "show"]),
+        ("penstock pipeline sh", ["shop", "show"]),
         ("penstock pipeline shop tr", ["trace"]),
     ],
 )
