@@ -27,7 +27,6 @@ from typing import Final, Literal
 ROOT: Final = Path(__file__).parents[1]
 SHELLS: Final = ("bash", "sh", "console")
 DOCUMENTS: Final = ("toml", "yaml", "json")
-PICTURES: Final = ("mermaid",)
 COMMANDS: Final = ("penstock", "python")
 """Commands of shell blocks that are run; `pip install` is parsed."""
 NOT_RUN: Final = {"docs/command-line.md": "names databases and failed runs; tests/unit/cli compares outputs"}

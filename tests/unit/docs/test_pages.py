@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.doc_blocks import COMMANDS, PICTURES, ROOT, SHELLS, DocBlock, doc_blocks, doc_pages
+from tests.doc_blocks import COMMANDS, ROOT, SHELLS, DocBlock, doc_blocks, doc_pages
 from tests.doc_runner import PageRun, is_same_output, page_folder, parse_document
 from tests.rule_assertions import assert_no_offenders
 
@@ -32,7 +32,7 @@ def test_a_document_is_well_formed(block: DocBlock) -> None:
 
 
 def test_every_block_has_a_language_and_shell_blocks_have_commands_that_run() -> None:
-    languages = {"python", "text", "toml", "yaml", "json", *PICTURES, *SHELLS}
+    languages = {"python", "text", "toml", "yaml", "json", *SHELLS}
 
     assert_no_offenders(
         [
