@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from penstock.package import TLoadPackageStatus
     from penstock.pipeline.pipeline import Pipeline
 
-LeftStatus = Literal["none", "incomplete", "extracted", "normalized", "sealed", "loaded"]
+InterruptedStatus = Literal["none", "incomplete", "extracted", "normalized", "sealed", "loaded"]
 """The status of a package that a killed run left; `loaded` if the load is complete in the ledger."""
 ORDERS, ITEMS = TABLES = ("orders", "orders__items")
 KILLS: Final = 5
 STAGES: Final[tuple[RunStage, ...]] = ("extract", "normalize", "load")
 ORDERS_PER_DAY: Final = 100
-_LEFT_STATUSES: Final[dict[TLoadPackageStatus, LeftStatus]] = {
+_INTERRUPTED_STATUSES: Final[dict[TLoadPackageStatus, InterruptedStatus]] = {
     "normalized": "normalized",
     "extracted": "extracted",
     "new": "incomplete",
@@ -63,7 +63,7 @@ print(pipeline.run(orders()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowCheck:
+class RowComparison:
     """The rows that readers see in a table, compared with the rows in the files."""
 
     table: str
@@ -71,7 +71,7 @@ class RowCheck:
     loaded: int
     missing: int
     unexpected: int
-    """Rows that no file has, or that are there more often than in the files."""
+    """Rows that no file has, or more of them than the files have."""
 
     @property
     def is_exact(self) -> bool:
@@ -91,10 +91,10 @@ class ProgramRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftPackage:
+class InterruptedPackage:
     """The package of a killed run, as the next run finds it."""
 
-    status: LeftStatus
+    status: InterruptedStatus
     load_id: str | None = None
     jobs: int = 0
     completed_jobs: int = 0
@@ -109,11 +109,11 @@ class KilledLoad:
     killed_run: ProgramRun
     visible_days: int | None
     """The days whose rows readers saw before the next run; None if they saw a part of a day."""
-    left: LeftPackage
+    package: InterruptedPackage
     next_run: ProgramRun
     resumed_steps: tuple[str, ...]
     """The steps in which the next run had work."""
-    rows: tuple[RowCheck, ...]
+    rows: tuple[RowComparison, ...]
     """The rows after the next run."""
 
     @property
@@ -190,11 +190,11 @@ class KillDemo:
                 killed_load = self._kill_load(self._choose_step(step.stage))
             yield killed_load
 
-    def check_rows(self) -> tuple[RowCheck, ...]:
+    def check_rows(self) -> tuple[RowComparison, ...]:
         """Compare the rows that readers see with the rows in the files, value by value."""
         loaded = self._visible_rows()
         return tuple(
-            RowCheck(
+            RowComparison(
                 table=table,
                 expected=expected.total(),
                 loaded=loaded[table].total(),
@@ -210,7 +210,7 @@ class KillDemo:
         killed_run = self._run_program(stop_at=step)
         if not killed_run.was_killed:
             return None
-        visible, left = self._visible_rows(), self._left_package()
+        visible, package = self._visible_rows(), self._interrupted_package()
         next_run = self._run_program()
         trace = self._pipeline().last_trace
         return KilledLoad(
@@ -220,7 +220,7 @@ class KillDemo:
             visible_days=next(
                 (day for day in (self.days, self.days - 1) if self._expected_rows(day) == visible), None
             ),
-            left=left,
+            package=package,
             next_run=next_run,
             resumed_steps=tuple(step.step for step in (trace.steps if trace else ()) if step.info.loads_ids),
             rows=self.check_rows(),
@@ -270,22 +270,22 @@ class KillDemo:
             was_killed=was_killed,
         )
 
-    def _left_package(self) -> LeftPackage:
+    def _interrupted_package(self) -> InterruptedPackage:
         packages = Packages.at(str(self.packages_folder))
         load_ids = self._pipeline().dataset().load_ids()
         if len(load_ids) == self.days:
-            return LeftPackage(status="loaded", load_id=load_ids[-1])
-        for status in _LEFT_STATUSES:
+            return InterruptedPackage(status="loaded", load_id=load_ids[-1])
+        for status in _INTERRUPTED_STATUSES:
             for package in packages.with_status(status):
                 info = packages.normalized_packages.get_load_package_info(package.load_id)
                 is_sealed = packages.find_manifest(package.load_id) is not None
-                return LeftPackage(
-                    status="sealed" if is_sealed else _LEFT_STATUSES[status],
+                return InterruptedPackage(
+                    status="sealed" if is_sealed else _INTERRUPTED_STATUSES[status],
                     load_id=package.load_id,
                     jobs=sum(map(len, info.jobs.values())),
                     completed_jobs=len(info.jobs["completed_jobs"]),
                 )
-        return LeftPackage(status="none")
+        return InterruptedPackage(status="none")
 
     def _visible_rows(self) -> dict[str, Counter[str]]:
         dataset = self._pipeline().dataset()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from penstock.cli.kill_demo import KillDemo, KilledLoad, LeftPackage, ProgramRun, RowCheck
+    from penstock.cli.kill_demo import InterruptedPackage, KillDemo, KilledLoad, ProgramRun, RowComparison
     from penstock.cli.program_steps import DurableStep
 
 _INDENT: Final = 3
@@ -81,14 +81,14 @@ class KillReport:
 
     def print_kill(self, killed_load: KilledLoad) -> None:
         """Print where a load was killed, what was left, and what the next run did."""
-        run, step, left = killed_load.killed_run, killed_load.step, killed_load.left
+        run, step, package = killed_load.killed_run, killed_load.step, killed_load.package
         self._print_title(f"Day {killed_load.day} is killed in {step.stage}")
         self._print_facts(
             ("killed", Text(f"process {run.process_id} by SIGKILL, after {run.seconds:.1f} s")),
             ("right before", Text.assemble(f"it {step.change} ", (shorten_path(step.path), "bold"))),
             ("", Text(f"({_file_text(step)})")),
             ("readers see", _visible_text(killed_load)),
-            ("next run finds", _left_text(left)),
+            ("next run finds", _package_text(package)),
             (
                 "and runs",
                 Text(f"{', '.join(killed_load.resumed_steps)} in {killed_load.next_run.seconds:.1f} s"),
@@ -96,7 +96,7 @@ class KillReport:
             ("rows", Text.assemble(*_joined([_row_text(check) for check in killed_load.rows]))),
         )
 
-    def print_end(self, killed_loads: Sequence[KilledLoad], checks: Sequence[RowCheck]) -> None:
+    def print_end(self, killed_loads: Sequence[KilledLoad], checks: Sequence[RowComparison]) -> None:
         """Print the count of all rows, why it is right, and how to look at the packages."""
         self._print_title("All rows, compared with the files value by value")
         table = Table()
@@ -131,7 +131,7 @@ class KillReport:
         self._console.print(Padding(grid, (0, 0, 0, _INDENT), expand=False))
 
 
-def is_exactly_once(killed_loads: Sequence[KilledLoad], checks: Sequence[RowCheck]) -> bool:
+def is_exactly_once(killed_loads: Sequence[KilledLoad], checks: Sequence[RowComparison]) -> bool:
     """Return whether loads were killed, and each row was loaded once."""
     return (
         bool(killed_loads)
@@ -141,7 +141,7 @@ def is_exactly_once(killed_loads: Sequence[KilledLoad], checks: Sequence[RowChec
 
 
 def kill_document(
-    demo: KillDemo, killed_loads: Sequence[KilledLoad], checks: Sequence[RowCheck]
+    demo: KillDemo, killed_loads: Sequence[KilledLoad], checks: Sequence[RowComparison]
 ) -> dict[str, Any]:
     """Return the kills and the counts as plain data."""
     return {
@@ -157,7 +157,7 @@ def kill_document(
                 "process": killed_load.killed_run.process_id,
                 "seconds": killed_load.killed_run.seconds,
                 "visible_days": killed_load.visible_days,
-                "left": asdict(killed_load.left),
+                "package": asdict(killed_load.package),
                 "resumed_steps": killed_load.resumed_steps,
                 "resumed_seconds": killed_load.next_run.seconds,
                 "tables": [asdict(check) for check in killed_load.rows],
@@ -197,24 +197,24 @@ def _visible_text(killed_load: KilledLoad) -> Text:
     return Text(f"{part} of day {killed_load.day}, and the days before it")
 
 
-def _left_text(left: LeftPackage) -> Text:
-    match left.status:
+def _package_text(package: InterruptedPackage) -> Text:
+    match package.status:
         case "none":
             return Text("no package: it extracts the rows")
         case "incomplete":
-            return Text(f"package {left.load_id}, incomplete: it discards it and extracts the rows again")
+            return Text(f"package {package.load_id}, incomplete: it discards it and extracts the rows again")
         case "extracted":
-            return Text(f"package {left.load_id}, extracted: it normalizes and loads it")
+            return Text(f"package {package.load_id}, extracted: it normalizes and loads it")
         case "normalized":
-            return Text(f"package {left.load_id}, normalized: it seals and loads it")
+            return Text(f"package {package.load_id}, normalized: it seals and loads it")
         case "sealed":
-            jobs = f"{left.completed_jobs} of {left.jobs} jobs done"
-            return Text(f"package {left.load_id}, sealed, {jobs}: it does the rest")
+            jobs = f"{package.completed_jobs} of {package.jobs} jobs done"
+            return Text(f"package {package.load_id}, sealed, {jobs}: it does the rest")
         case "loaded":
-            return Text(f"package {left.load_id}, loaded: there is nothing to load again")
+            return Text(f"package {package.load_id}, loaded: there is nothing to load again")
 
 
-def _row_text(check: RowCheck) -> Text:
+def _row_text(check: RowComparison) -> Text:
     if check.is_exact:
         return Text.assemble((f"{check.loaded:,}", "bold green"), f" of {check.expected:,} {check.table}")
     faults = f"{check.missing:,} missing, {check.unexpected:,} too many"
@@ -225,7 +225,7 @@ def _joined(texts: Sequence[Text]) -> list[Text]:
     return [part for text in texts for part in (Text(", "), text)][1:]
 
 
-def _verdict(killed_loads: Sequence[KilledLoad], checks: Sequence[RowCheck]) -> Text:
+def _verdict(killed_loads: Sequence[KilledLoad], checks: Sequence[RowComparison]) -> Text:
     kills = "after one kill" if len(killed_loads) == 1 else f"after {len(killed_loads)} kills"
     if is_exactly_once(killed_loads, checks):
         return Text(f"Each row was loaded exactly once, {kills}.", style="bold green")

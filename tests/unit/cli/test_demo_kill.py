@@ -19,12 +19,12 @@ import penstock
 from penstock.cli.app import app
 from penstock.cli.kill_demo import (
     STAGES,
+    InterruptedPackage,
+    InterruptedStatus,
     KillDemo,
     KilledLoad,
-    LeftPackage,
-    LeftStatus,
     ProgramRun,
-    RowCheck,
+    RowComparison,
     orders_of,
 )
 from penstock.cli.kill_report import KillReport, is_exactly_once, kill_document
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("no_java", "disk")
 
 STEP = DurableStep(stage="load", number=1, change="writes", path="slots/0000000003.json")
-EXACT = RowCheck(table="orders", expected=300, loaded=300, missing=0, unexpected=0)
+EXACT = RowComparison(table="orders", expected=300, loaded=300, missing=0, unexpected=0)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory, no_java: None) -> KillDemo:
 
 
 def killed_load(
-    status: LeftStatus, *, visible_days: int | None = 2, rows: tuple[RowCheck, ...] = (EXACT,)
+    status: InterruptedStatus, *, visible_days: int | None = 2, rows: tuple[RowComparison, ...] = (EXACT,)
 ) -> KilledLoad:
     run = ProgramRun(process_id=4711, seconds=0.9, steps=(STEP,), was_killed=True)
     return KilledLoad(
@@ -66,7 +66,7 @@ def killed_load(
         step=STEP,
         killed_run=run,
         visible_days=visible_days,
-        left=LeftPackage(status=status, load_id="1794700870.5798686", jobs=2, completed_jobs=1),
+        package=InterruptedPackage(status=status, load_id="1794700870.5798686", jobs=2, completed_jobs=1),
         next_run=replace(run, was_killed=False),
         resumed_steps=("normalize", "load"),
         rows=rows,
@@ -90,7 +90,7 @@ def test_a_killed_load_is_resumed_and_loaded_once(demo: KillDemo) -> None:
     assert killed.killed_run.was_killed
     assert killed.step.path.startswith(".results/orders.")
     assert killed.visible_days == killed.day - 1
-    assert (killed.left.status, killed.left.completed_jobs, killed.left.jobs) == ("sealed", 1, 2)
+    assert (killed.package.status, killed.package.completed_jobs, killed.package.jobs) == ("sealed", 1, 2)
     assert killed.resumed_steps == ("load",)
     assert killed.is_correct
     assert demo.missed == 0
@@ -165,7 +165,14 @@ def test_kills_and_counts_are_printed(width: int) -> None:
     demo = KillDemo(folder=Path("penstock_demo"), seed=7, missed=1)
     report = KillReport(demo, Console(file=output, width=width, highlight=False))
     items = replace(EXACT, table="orders__items", expected=600, loaded=601, missing=1, unexpected=2)
-    statuses: tuple[LeftStatus, ...] = ("none", "incomplete", "extracted", "normalized", "sealed", "loaded")
+    statuses: tuple[InterruptedStatus, ...] = (
+        "none",
+        "incomplete",
+        "extracted",
+        "normalized",
+        "sealed",
+        "loaded",
+    )
 
     report.print_beginning()
     report.print_undisturbed(ProgramRun(process_id=1, seconds=0.8, steps=(STEP,), was_killed=False))
@@ -190,7 +197,7 @@ def test_results_are_plain_data() -> None:
     document = json.loads(json.dumps(kill_document(demo, [killed_load("sealed")], [EXACT])))
 
     assert (document["exactly_once"], document["seed"]) == (True, 7)
-    assert document["kills"][0]["left"]["status"] == "sealed"
+    assert document["kills"][0]["package"]["status"] == "sealed"
     assert document["tables"][0]["expected"] == 300
 
 
