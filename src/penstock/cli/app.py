@@ -15,6 +15,7 @@ from penstock.cli.components import destinations, sources
 from penstock.cli.demo import Demo, DemoLoad
 from penstock.cli.demo_report import DemoReport, demo_document
 from penstock.cli.doctor import Finding, examine
+from penstock.cli.init import init
 from penstock.cli.kill_demo import KILLS, KillDemo, KilledLoad, random_seed
 from penstock.cli.kill_report import KillReport, is_exactly_once, kill_document
 from penstock.cli.load import load
@@ -121,6 +122,7 @@ def _kill_demo(example: KillDemo, *, as_json: bool) -> None:
 
 
 app.command()(load)
+app.command()(init)
 
 
 @app.command()

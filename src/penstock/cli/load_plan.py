@@ -1,4 +1,4 @@
-"""Decides what `penstock load` does: from its arguments to a program. Pure functions, without Spark."""
+"""Decides what `load` and `init` do: from their arguments to a program. Pure functions, without Spark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from penstock.redaction import is_secret_name, redact
 from penstock.sources.filesystem.plan import format_of
 from penstock.sources.sql_database.dialects import DIALECTS, dialect_of
 
-SourceKind = Literal["files", "sql", "rest"]
+SourceKind = Literal["files", "sql", "rest", "python"]
 Disposition = Literal["append", "replace", "merge"]
 
 DATASET_NAME: Final = "raw"
@@ -47,6 +47,8 @@ class LoadOptions:
     disposition: Disposition = "append"
     dataset: str | None = None
     pipeline_name: str | None = None
+    with_location: bool = True
+    """Whether the program has the location of the destination; else it is a setting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,12 @@ class LoadPlan:
 
     kind: SourceKind
     pipeline_name: str
+    factory: str
+    """The factory of the destination."""
+    location: str = field(repr=False)
     imports: tuple[str, ...]
+    declarations: tuple[str, ...] = ()
+    """Functions, before the body."""
     body: tuple[str, ...]
     """The statements; they assign the result of the run to `info`."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -64,21 +71,30 @@ class LoadPlan:
     @property
     def script(self) -> str:
         """The whole program, which reads secrets from the settings and prints the result."""
-        settings = [line for name in self.secrets for line in self._setting_lines(name)]
-        return "\n".join([*self.imports, "", *settings, *self.body, "print(info)"]) + "\n"
+        return "\n".join([*self.imports, "", *self.setting_lines, *self.body, "print(info)"]) + "\n"
 
     @property
     def executed_script(self) -> str:
         """The program without the lines that the command replaces: those of secrets and the last one."""
         return "\n".join([*self.imports, *self.body])
 
-    def _setting_lines(self, name: str) -> tuple[str, str]:
-        path = f"sources.{self.pipeline_name}.{name}"
-        variable = path.upper().replace(".", "__")
-        return (
-            f"# The secret is in secrets.toml, or in the environment: {variable}",
-            f"{name} = penstock.secrets[{_literal(path)}]",
+    @property
+    def setting_lines(self) -> tuple[str, ...]:
+        """The statements that read the secrets."""
+        paths = {name: f"{self.secrets_section}.{name}" for name in self.secrets}
+        return tuple(
+            line
+            for name, path in paths.items()
+            for line in (
+                "# The secret is in secrets.toml, or in the environment: " + path.upper().replace(".", "__"),
+                f"{name} = penstock.secrets[{_literal(path)}]",
+            )
         )
+
+    @property
+    def secrets_section(self) -> str:
+        """The section of the settings that has the secrets."""
+        return f"sources.{self.pipeline_name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +103,9 @@ class _SourceCode:
 
     kind: SourceKind
     table: str
-    imports: str
-    statements: tuple[str, ...]
+    statements: tuple[str, ...] = ()
+    imports: str | None = None
+    declarations: tuple[str, ...] = ()
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
@@ -108,13 +125,22 @@ def plan_load(source: str, destination: str, options: LoadOptions) -> LoadPlan:
     info = pipeline.run(orders)
     """
     _check_options(options)
-    code = _source_code(source, options)
+    return _plan(_source_code(source, options), destination, options)
+
+
+def plan_python(destination: str, options: LoadOptions) -> LoadPlan:
+    """Return the program of a load from a generator with example rows."""
+    _check_options(options)
+    return _plan(_python_code(options), destination, options)
+
+
+def _plan(code: _SourceCode, destination: str, options: LoadOptions) -> LoadPlan:
     factory, location = _destination_of(destination)
     secrets = dict(code.secrets)
-    if _has_secret(location):
+    if options.with_location and has_secret(location):
         secrets["bucket_url"] = location
     name = options.pipeline_name or _identifier(f"{code.table}_to_{_last_part(location) or 'lake'}")
-    url = _Name("bucket_url") if "bucket_url" in secrets else location
+    url = _Name("bucket_url") if "bucket_url" in secrets else location if options.with_location else None
     run_arguments = {
         "write_disposition": None if options.disposition == "append" else options.disposition,
         "primary_key": _one_or_list(options.primary_key),
@@ -124,7 +150,10 @@ def plan_load(source: str, destination: str, options: LoadOptions) -> LoadPlan:
     return LoadPlan(
         kind=code.kind,
         pipeline_name=name,
-        imports=("import penstock", code.imports),
+        factory=factory,
+        location=location,
+        imports=tuple(filter(None, ("import penstock", code.imports))),
+        declarations=code.declarations,
         body=(
             *code.statements,
             _statement("lake", f"penstock.destinations.{factory}", bucket_url=url),
@@ -167,7 +196,7 @@ def _file_code(source: str, options: LoadOptions) -> _SourceCode:
         )
     table = options.table or _table_of_files(folder, pattern)
     variable = _variable(table)
-    secrets = {"source_url": folder} if _has_secret(folder) else {}
+    secrets = {"source_url": folder} if has_secret(folder) else {}
     url = _Name("source_url") if secrets else folder
     statements = [_statement(variable, "files", url, file_glob=pattern, name=table)]
     if options.incremental:
@@ -178,6 +207,22 @@ def _file_code(source: str, options: LoadOptions) -> _SourceCode:
         imports="from penstock.sources.filesystem import files",
         statements=tuple(statements),
         secrets=secrets,
+    )
+
+
+def _python_code(options: LoadOptions) -> _SourceCode:
+    table = options.table or "people"
+    variable = _variable(table)
+    return _SourceCode(
+        kind="python",
+        table=table,
+        declarations=(
+            f"@penstock.resource(name={_literal(table)})",
+            f"def {variable}():",
+            '    """Yield rows: dictionaries, which may have objects and lists."""',
+            '    yield {"id": 1, "name": "Ada", "address": {"city": "London"}, "languages": ["en", "fr"]}',
+            '    yield {"id": 2, "name": "Grace", "address": {"city": "New York"}, "languages": ["en"]}',
+        ),
     )
 
 
@@ -209,7 +254,7 @@ def _sql_code(source: str, options: LoadOptions) -> _SourceCode:
     # A name of a user alone is no secret here.
     user = urlsplit(source).username
     address = source.replace(f"{user}@", "", 1) if urlsplit(source).password is None else source
-    secrets = {"credentials": source} if _has_secret(address) else {}
+    secrets = {"credentials": source} if has_secret(address) else {}
     credentials = _Name("credentials") if secrets else source
     arguments = {"incremental": _incremental(options.incremental) if options.incremental else None}
     return _SourceCode(
@@ -230,7 +275,7 @@ def _rest_code(source: str, options: LoadOptions) -> _SourceCode:
     secrets: dict[str, str] = {}
     params: dict[str, list[str]] = {}
     for name, value in parse_qsl(url.query, keep_blank_values=True):
-        is_secret = is_secret_name(name) or _has_secret(f"{name}={value}")
+        is_secret = is_secret_name(name) or has_secret(f"{name}={value}")
         params.setdefault(name, []).append(_keep_secret(secrets, name, value) if is_secret else value)
     client: dict[str, Any] = {"base_url": f"{url.scheme}://{url.netloc.rpartition('@')[2]}"}
     if url.username is not None:
@@ -271,7 +316,8 @@ def _keep_secret(secrets: dict[str, str], name: str, value: str) -> _Name:
     return _Name(variable)
 
 
-def _has_secret(text: str) -> bool:
+def has_secret(text: str) -> bool:
+    """Return whether a text contains a secret, such as the password of a URL."""
     return redact(text) != text
 
 
