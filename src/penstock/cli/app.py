@@ -22,9 +22,10 @@ from penstock.cli.load import load
 from penstock.cli.output import print_json
 from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipelines import pipelines
-from penstock.cli.program import run_program
+from penstock.cli.program import run_program, run_source
 from penstock.cli.settings import settings_commands
 from penstock.config import read_settings
+from penstock.errors import UsageError
 from penstock.package import Packages
 from penstock.package.storage import absolute_path
 from penstock.version import __version__
@@ -149,15 +150,37 @@ def doctor(
 
 @app.command(context_settings={"ignore_unknown_options": True})
 def run(
-    program: Annotated[Path, typer.Argument(help="A Python file.", exists=True, dir_okay=False)],
+    program: Annotated[
+        str, typer.Argument(help="A Python file, or a source or resource of a module: shop:orders.")
+    ],
     arguments: Annotated[list[str] | None, typer.Argument(help="The arguments of the program.")] = None,
+    destination: Annotated[
+        str | None,
+        typer.Option("--destination", help="Of a source: a folder, a URL, or a name from the settings."),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option("--dataset", help="Of a source: the dataset.")] = None,
+    pipeline_name: Annotated[
+        str | None, typer.Option("--pipeline-name", help="Of a source: by default its name.")
+    ] = None,
     *,
     dlt_as_penstock: Annotated[
         bool, typer.Option("--as-dlt", help="Resolve `import dlt` to penstock in the program.")
     ] = False,
 ) -> None:
-    """Run a Python program; exit with 1 after an error, or where its last load has failed jobs."""
-    raise typer.Exit(code=run_program(program, arguments or [], dlt_as_penstock=dlt_as_penstock))
+    """Run a program or a source; exit with 1 after an error, or where the last load has failed jobs."""
+    if Path(program).is_file():
+        if destination or dataset or pipeline_name:
+            raise UsageError(
+                "--destination, --dataset and --pipeline-name belong to MODULE:SOURCE",
+                hint="put -- before the options of a program",
+            )
+    elif ":" in program:
+        code = run_source(program, destination=destination, dataset_name=dataset, pipeline_name=pipeline_name)
+        raise typer.Exit(code=code)
+    else:
+        hint = "name a Python file, or a source as MODULE:SOURCE"
+        raise UsageError(f"program {program!r} does not exist", hint=hint)
+    raise typer.Exit(code=run_program(Path(program), arguments or [], dlt_as_penstock=dlt_as_penstock))
 
 
 @app.command()

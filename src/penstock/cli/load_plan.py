@@ -135,7 +135,7 @@ def plan_python(destination: str, options: LoadOptions) -> LoadPlan:
 
 
 def _plan(code: _SourceCode, destination: str, options: LoadOptions) -> LoadPlan:
-    factory, location = _destination_of(destination)
+    factory, location = destination_of(destination)
     secrets = dict(code.secrets)
     if options.with_location and has_secret(location):
         secrets["bucket_url"] = location
@@ -321,10 +321,10 @@ def has_secret(text: str) -> bool:
     return redact(text) != text
 
 
-def _destination_of(text: str) -> tuple[str, str]:
+def destination_of(text: str) -> tuple[str, str]:
     """Return the factory and the location of a destination; a location alone is one of Delta tables.
 
-    >>> _destination_of("./lake"), _destination_of("files:./out"), _destination_of("s3://lake/raw")
+    >>> destination_of("./lake"), destination_of("files:./out"), destination_of("s3://lake/raw")
     (('delta', './lake'), ('filesystem', './out'), ('delta', 's3://lake/raw'))
     """
     match = _PREFIX.fullmatch(text)

@@ -1,20 +1,31 @@
-"""The command `run`: a program in this process, with `dlt` resolved to penstock if asked."""
+"""The command `run`: a program, or a source of a module, in this process."""
 
 from __future__ import annotations
 
+import inspect
 import runpy
 import sys
 import traceback
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from penstock.cli.load_plan import destination_of
+from penstock.cli.output import print_text
 from penstock.compat.import_hook import as_dlt
 from penstock.config import redact
+from penstock.errors import PenstockError, UsageError, suggestion
+from penstock.interfaces import Destination
+from penstock.interfaces.destination import destination_names
+from penstock.interfaces.source import DeclarationBase
+from penstock.pipeline.factory import pipeline as create_pipeline
 from penstock.pipeline.pipeline import active_pipeline
+from penstock.sources.factory import SourceFactory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
+    from types import ModuleType
 
 
 def run_program(program: Path, arguments: Sequence[str], *, dlt_as_penstock: bool) -> int:
@@ -33,6 +44,71 @@ def run_program(program: Path, arguments: Sequence[str], *, dlt_as_penstock: boo
         _print_traceback(error)
         return 1
     return _report_failed_jobs(start)
+
+
+def run_source(
+    reference: str, *, destination: str | None, dataset_name: str | None, pipeline_name: str | None
+) -> int:
+    """Run a source or resource, named as `module:name`, in a pipeline, and return the exit code.
+
+    The code is 1 after an error of the source, and where a load has failed jobs.
+    """
+    start = datetime.now(UTC)
+    module_name, _, name = reference.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        data = _source_named(name, _import(module_name))
+        pipeline = create_pipeline(
+            pipeline_name or name,
+            destination=None if destination is None else _destination(destination),
+            dataset_name=dataset_name,
+        )
+        print_text(str(pipeline.run(data() if _is_factory(data) else data)))
+    except PenstockError:
+        raise
+    except Exception as error:
+        _print_traceback(error)
+        return 1
+    return _report_failed_jobs(start)
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0] and error.name != name:
+            raise
+        modules = sorted(path.stem for path in Path.cwd().glob("*.py"))
+        raise UsageError(
+            f"module {name!r} does not exist in {Path.cwd()}", hint=suggestion(name, modules)
+        ) from error
+
+
+def _source_named(name: str, module: ModuleType) -> Any:
+    names = list(_source_names(module))
+    if name not in names:
+        raise UsageError(f"module {module.__name__!r} has no source {name!r}", hint=suggestion(name, names))
+    return getattr(module, name)
+
+
+def _source_names(module: ModuleType) -> Iterator[str]:
+    """Yield the names of sources, resources, and functions that the module defines."""
+    for name, value in vars(module).items():
+        is_own = inspect.isfunction(value) and value.__module__ == module.__name__
+        if is_own or isinstance(value, SourceFactory | DeclarationBase):
+            yield name
+
+
+def _is_factory(value: Any) -> bool:
+    return inspect.isfunction(value) or isinstance(value, SourceFactory)
+
+
+def _destination(text: str) -> str | Destination:
+    """Return a destination by its name, whose location is a setting, or by its location."""
+    if text in destination_names():
+        return text
+    factory, location = destination_of(text)
+    return Destination.from_reference(factory).with_arguments(bucket_url=location)
 
 
 def _print_traceback(error: Exception) -> None:

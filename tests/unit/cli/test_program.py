@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
+import pytest
+
+import penstock
+
+COMMAND = [sys.executable, "-c", "from penstock.cli import main; main()"]
 
 
 def run_command(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `penstock run` in a new process: the import hook is global."""
     (folder / "program.py").write_text(program)
-    command = [sys.executable, "-c", "from penstock.cli import main; main()", "run", "program.py", *arguments]
+    command = [*COMMAND, "run", "program.py", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=120)
 
 
@@ -45,3 +48,66 @@ def test_an_error_is_printed_with_the_frames_of_the_program_only(tmp_path: Path)
 
 def test_the_exit_code_of_a_program_is_that_of_the_command(tmp_path: Path) -> None:
     assert run_command(tmp_path, "raise SystemExit(3)\n").returncode == 3
+
+
+MODULE = """
+import penstock
+
+@penstock.source
+def shop():
+    yield penstock.resource([{"id": 1}, {"id": 2}], name="orders")
+
+@penstock.resource
+def people():
+    yield {"name": "Ada"}
+
+def broken():
+    raise ValueError("no such key")
+"""
+
+
+@pytest.mark.parametrize(("name", "rows"), [("shop", {"orders": 2}), ("people", {"people": 1})])
+def test_a_source_of_a_module_is_loaded(disk: Path, name: str, rows: dict[str, int]) -> None:
+    Path("beside.py").write_text(MODULE, encoding="utf-8")
+    words = ["run", f"beside:{name}", "--destination", "./lake", "--dataset", "raw"]
+
+    result = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False, timeout=300)
+
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(f"Pipeline '{name}' loaded 1 package")
+    assert penstock.attach(name, pipelines_dir=disk).dataset().row_counts() == rows
+
+
+def test_an_error_of_a_source_is_printed_with_its_frames_only(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text(MODULE, encoding="utf-8")
+    words = ["run", "beside:broken", "--destination", "./lake"]
+
+    result = subprocess.run(
+        [*COMMAND, *words], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120
+    )
+
+    assert result.returncode == 1
+    assert "ValueError: no such key" in result.stderr
+    assert "cli" not in result.stderr
+
+
+@pytest.mark.usefixtures("disk")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nothing.py",), "name a Python file, or a source as MODULE:SOURCE"),
+        (("besid:shop",), "did you mean 'beside'?"),
+        (("beside:shp",), "did you mean 'shop'? Known: shop, people, broken"),
+        (("beside:shop", "--destination", "icberg:lake"), "did you mean 'iceberg'?"),
+        (("beside.py", "--dataset", "raw"), "put -- before the options of a program"),
+    ],
+)
+def test_an_error_of_the_command_names_the_remedy(words: tuple[str, ...], message: str) -> None:
+    Path("beside.py").write_text(MODULE, encoding="utf-8")
+
+    result = subprocess.run(
+        [*COMMAND, "run", *words], capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert result.returncode == 1
+    assert message in result.stderr
