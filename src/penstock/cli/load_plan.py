@@ -12,8 +12,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from penstock.errors import UsageError, suggestion
 from penstock.redaction import is_secret_name, redact
-from penstock.sources.filesystem.plan import format_of
-from penstock.sources.sql_database.dialects import DIALECTS, dialect_of
 
 SourceKind = Literal["files", "sql", "rest", "python"]
 Disposition = Literal["append", "replace", "merge"]
@@ -181,6 +179,9 @@ def _source_code(source: str, options: LoadOptions) -> _SourceCode:
         return _file_code(source, options)
     if scheme in _REST_SCHEMES:
         return _rest_code(source, options)
+    # Only this command needs the packages of sources that Spark reads.
+    from penstock.sources.sql_database.dialects import DIALECTS, dialect_of  # noqa: PLC0415 - needs pyspark
+
     if scheme is None or dialect_of(scheme) is not None:
         return _sql_code(source, options)
     schemes = sorted((*_FILE_SCHEMES, *_REST_SCHEMES, *DIALECTS))
@@ -188,6 +189,8 @@ def _source_code(source: str, options: LoadOptions) -> _SourceCode:
 
 
 def _file_code(source: str, options: LoadOptions) -> _SourceCode:
+    from penstock.sources.filesystem.plan import format_of  # noqa: PLC0415 - needs pyspark
+
     folder, pattern = _split_files(source)
     if format_of(pattern) is None:
         raise UsageError(
