@@ -8,6 +8,9 @@ IN_EVERY_MODE := tests/flow tests/contract
 TENTH ?= $(shell shuf -i 1-10 -n 1)
 LAKE ?= $(shell shuf -n 1 -e delta delta_files iceberg)
 SHARE ?= 1/10
+# Spark and its client for Connect cannot be installed together, so each has a file of dependencies.
+SBOM_EXPORT := uv export --quiet --frozen --preview-features sbom-export --format cyclonedx1.5 --no-default-groups \
+	$(addprefix --extra ,jwt rest s3 postgres pendulum cli rich tqdm)
 
 define TEST_ALL_LEAVES_OUT
 make test-all runs $(SHARE) of the tests marked at_length (SHARE=1 for all), and a load killed at a tenth of the steps of each kind in
@@ -20,7 +23,7 @@ at which a load on S3 is killed.
 endef
 export TEST_ALL_LEAVES_OUT TEST_LONG_LEAVES_OUT
 
-.PHONY: help ci setup check lint types walls unit test test-spark oracle packages crashes mutants bench test-all test-long up down status docs map
+.PHONY: help ci setup check lint types walls unit test test-spark oracle packages crashes mutants bench test-all test-long up down status docs release-check sbom map
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,6 +114,14 @@ status: ## show what `make up` started
 
 docs: ## build the documentation
 	uv run --group docs mkdocs build --strict
+
+release-check: ## build wheel and sdist, check them, and try the wheel with each extra in a new environment
+	$(RUN) python dev/release_check.py
+
+sbom: ## write the locked dependencies as CycloneDX files into the folder sbom
+	mkdir -p sbom
+	$(SBOM_EXPORT) --extra delta --extra iceberg --output-file sbom/penstock-spark.cdx.json
+	$(SBOM_EXPORT) --extra connect --output-file sbom/penstock-connect.cdx.json
 
 map: ## print the packages from the top layer to the bottom
 	@python3 dev/map.py
