@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.answer({})
 
     def do_POST(self) -> None:
-        text = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+        text = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode(errors="replace")
         is_json = "json" in (self.headers.get("Content-Type") or "")
         self.answer(json.loads(text) if is_json and text else {k: v[0] for k, v in parse_qs(text).items()})
 
@@ -150,6 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
     def to_offset(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
         rows, after = self._page(query.get("offset", 0), int(query.get("limit", SIZE)))
         return 200, {"data": rows, "total": len(ROWS), "has_more": after is not None}, {}
+
+    to_orders = to_offset
 
     def to_bodyoffset(self, way: list[str], query: dict[str, str], body: Any) -> Answer:
         rows, _ = self._page(body.get("from", 0), int(body.get("size", SIZE)))

@@ -43,6 +43,7 @@ PenstockError
 │   ├── PipelineConfigMissing
 │   ├── PipelineNeverRan
 │   ├── PipelineNotActive
+│   ├── RequestNotRecorded
 │   ├── ResourceNameTaken
 │   ├── ResourceUnbound
 │   ├── ResourcesNotFound
@@ -788,6 +789,26 @@ class PipelineNotActive(UsageError):
             f"pipeline {pipeline_name!r} is not active and cannot be deactivated",
             hint="call activate() first, or remove this call",
             pipeline_name=pipeline_name,
+        )
+
+
+class RequestNotRecorded(UsageError):
+    """A request that a test makes is not on its cassette, or was recorded less often."""
+
+    code = "request-not-recorded"
+
+    def __init__(self, *, cassette: str, request: str, nearest: str | None, recorded_count: int) -> None:
+        if recorded_count:
+            message = f"cassette {cassette} has no more responses to {request}; recorded: {recorded_count}"
+        else:
+            message = f"cassette {cassette} has no response to {request}; nearest: {nearest or 'none'}"
+        super().__init__(
+            message,
+            hint="correct the request, or record again with PENSTOCK_CASSETTES=record",
+            cassette=cassette,
+            request=request,
+            nearest=nearest,
+            recorded_count=recorded_count,
         )
 
 

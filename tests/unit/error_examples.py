@@ -102,6 +102,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "PipelineConfigMissing": {"pipeline_name": "shop"},
     "PipelineNeverRan": {"pipeline_name": "shop", "pipelines_dir": "pipelines"},
     "PipelineNotActive": {"pipeline_name": "shop"},
+    "RequestNotRecorded": {
+        "cassette": "orders.json",
+        "request": "GET https://api.example.com/orders?page=4",
+        "nearest": "GET https://api.example.com/orders?page=3 (page is 4, recorded: 3)",
+        "recorded_count": 0,
+    },
     "ResourceNameTaken": {"resource": "orders", "source": "shop"},
     "ResourceUnbound": {"resource": "orders", "missing": "customer_id"},
     "ResourcesNotFound": {"source": "shop", "unknown": "order", "known": "orders, customers"},

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from types import ModuleType
 
 _RATE_PATTERN: Final = re.compile(r"\s*([1-9][0-9]{0,8})\s*/\s*([smh])\s*")
@@ -63,3 +65,37 @@ class WorkItemSpec:
     """Whether the function has the argument `pace`, and calls it for everything that the rate counts."""
     modules: tuple[ModuleType, ...] = ()
     """Modules of penstock that are sent with the function."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskContext:
+    """A context that tasks on executors enter; it is sent by value, with these modules of penstock."""
+
+    enter: Callable[[Sequence[str]], AbstractContextManager[None]]
+    """Returns the context, from the secrets of the task."""
+    modules: tuple[ModuleType, ...] = ()
+
+
+class _ProcessTaskContext:
+    """The context that tasks of this process enter."""
+
+    context: TaskContext | None = None
+
+
+def task_context() -> TaskContext | None:
+    """Return the context that tasks on executors enter now.
+
+    >>> task_context() is None
+    True
+    """
+    return _ProcessTaskContext.context
+
+
+@contextmanager
+def entered_by_tasks(context: TaskContext) -> Iterator[None]:
+    """Let all tasks that are sent to executors within a block enter a context."""
+    previous, _ProcessTaskContext.context = _ProcessTaskContext.context, context
+    try:
+        yield
+    finally:
+        _ProcessTaskContext.context = previous

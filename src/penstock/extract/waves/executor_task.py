@@ -7,6 +7,7 @@ import inspect
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 import pyarrow as pa
@@ -69,20 +70,21 @@ class ExecutorTask:
         """
         item: Any = None
         try:
-            call, stages, table_name_of, encoder = self.deserialize(self.code)
+            call, stages, table_name_of, encoder, enter = self.deserialize(self.code)
             set_custom_encoder(encoder)
             pacer = Pacer(self.interval) if self.interval is not None else None
             deadline = clock() + self.seconds
-            for done, (index, item) in enumerate(self.parts[part]):
-                if done and clock() >= deadline:
-                    yield UNSTARTED_PART, str(index)
-                    continue
-                pace: dict[str, Any] = {}
-                if pacer is not None and self.paces_itself:
-                    pace = {"pace": pacer.wait}
-                elif pacer is not None:
-                    pacer.wait()
-                yield from self._encode_rows(_run_stages(call(item, **pace), stages), table_name_of)
+            with enter(self.secrets) if enter is not None else nullcontext():
+                for done, (index, item) in enumerate(self.parts[part]):
+                    if done and clock() >= deadline:
+                        yield UNSTARTED_PART, str(index)
+                        continue
+                    pace: dict[str, Any] = {}
+                    if pacer is not None and self.paces_itself:
+                        pace = {"pace": pacer.wait}
+                    elif pacer is not None:
+                        pacer.wait()
+                    yield from self._encode_rows(_run_stages(call(item, **pace), stages), table_name_of)
         except (Exception, SystemExit) as error:
             yield FAILED_PART, self._error_report(item, error)
 

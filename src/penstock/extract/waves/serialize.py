@@ -9,6 +9,7 @@ from penstock.errors import UsageError
 from penstock.extract import http_errors, json_fallback, quarantine_writer, steps
 from penstock.extract.waves import executor_task
 from penstock.interfaces import items, pace
+from penstock.interfaces.work_items import task_context
 from penstock.package import quarantine, tags
 from penstock.redaction import secrets_in
 from penstock.spark.serialization import loads, serialize_by_value, without_defaults
@@ -73,8 +74,10 @@ def serialize_resource(stream: Stream, bound: ItemFunction, *, keeps_bad_rows: b
     call = executor_task.bind_arguments(without_defaults(bound.function), bound.args, dict(bound.kwargs))
     try:
         more = stream.work.modules if stream.work else ()
-        task = (call, stages, _table_name_function(stream), json_fallback.custom_encoder())
-        code = serialize_by_value(task, *_EXECUTOR_MODULES, *more)
+        context = task_context()
+        enter, context_modules = (context.enter, context.modules) if context else (None, ())
+        task = (call, stages, _table_name_function(stream), json_fallback.custom_encoder(), enter)
+        code = serialize_by_value(task, *_EXECUTOR_MODULES, *more, *context_modules)
     except Exception as error:  # a user's object may raise anything when it is pickled
         raise UsageError(
             f"{stream.name} cannot be serialized for executors: {type(error).__name__}: {error}",

@@ -83,7 +83,8 @@ class RetrySession(requests.Session):
             if response is not None:
                 retry_after = response.headers.get("Retry-After") if self.respect_retry_after else None
                 response.close()
-            self._sleep(retry_delay(attempt, retry_after, backoff=self.backoff, max_delay=self.max_delay))
+            if not getattr(response, "is_replayed", False):  # no server needs the pause
+                self._sleep(retry_delay(attempt, retry_after, backoff=self.backoff, max_delay=self.max_delay))
             _rewind(request)
         return self._send(request, kwargs)
 

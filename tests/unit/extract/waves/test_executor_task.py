@@ -8,10 +8,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from tests.restapi import Api
 
 import penstock
 from penstock.common import json as common_json
@@ -21,6 +22,10 @@ from penstock.extract.waves.plan import WavePlan
 from penstock.extract.waves.serialize import serialize_resource
 from penstock.extract.waves.split import split_flow
 from penstock.sources import flows_of
+from penstock.testing import cassette
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PLAN = WavePlan(items=100, parts=2, part_seconds=60)
 STRANGER = """
@@ -265,3 +270,48 @@ def test_steps_and_hints_that_executors_do_not_support_are_refused(run_task: Tas
         run_task(counted)
     with pytest.raises(UsageError, match="depend on its rows"):
         run_task(hinted)
+
+
+def test_requests_on_executors_are_recorded_and_replayed(run_task: TaskRunner, tmp_path: Path) -> None:
+    @penstock.resource(work_items=range(4))
+    def posts(item: int, url: str, key: penstock.TSecretStrValue = penstock.secrets.value) -> Any:
+        import requests
+
+        response = requests.get(f"{url}/users/{item}/posts?limit=1", headers={"X-Key": key}, timeout=5)
+        yield {"id": response.json()["data"][0]["id"], "key": len(response.text) > 0}
+        yield {"id": requests.get(f"{url}/single", timeout=5).status_code}
+
+    path = tmp_path / "posts.json"
+    with Api() as api:
+        with cassette(path, "record"):
+            recorded = run_task(posts(url=api.url, key="sesame-on-executors"))
+        count = len(api.seen)
+    with cassette(path, all_used=True):
+        replayed = run_task(posts(url=api.url, key="invented"))
+    unmatched = run_task(posts(url=api.url, key="invented"))
+
+    assert count == 8
+    assert replayed == recorded
+    assert len(texts(recorded)) == 8
+    assert "sesame" not in path.read_text()
+    assert "ConnectionError" in texts(unmatched, "failed")[0]["cause"]
+
+
+def test_an_unrecorded_request_on_an_executor_names_the_nearest_one(
+    run_task: TaskRunner, tmp_path: Path
+) -> None:
+    @penstock.resource(work_items=[2])
+    def posts(item: int, url: str) -> Any:
+        import requests
+
+        yield requests.get(f"{url}?page={item}", timeout=5).json()
+
+    path = tmp_path / "posts.json"
+    request = {"method": "GET", "url": "https://api.test/posts?page=1", "headers": {}}
+    exchange = {"request": request, "response": {"status": 200, "reason": "OK", "headers": {}}}
+    path.write_text(json.dumps({"format": 1, "exchanges": [exchange]}))
+
+    with cassette(path):
+        (failure,) = texts(run_task(posts(url="https://api.test/posts")), "failed")
+
+    assert "nearest: GET https://api.test/posts?page=1 (page is 2, recorded: 1)" in failure["cause"]
