@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BLOCKS = [block for page in doc_pages() for block in doc_blocks(page)]
+DOTTED = re.compile(r"penstock(\.\w+)+")
 RUN_HERE = sorted({block.page for block in BLOCKS if block.treatment == "run"})
 
 
@@ -119,7 +121,7 @@ def _unknown_names(tree: ast.AST) -> Iterator[str]:
                 names = [ast.unparse(node)]
             case _:
                 continue
-        yield from (name for name in names if name.startswith("penstock.") and not _exists(name))
+        yield from (name for name in names if DOTTED.fullmatch(name) and not _exists(name))
 
 
 def _exists(name: str) -> bool:
