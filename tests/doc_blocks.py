@@ -5,7 +5,7 @@ A comment above a block marks it:
 - `<!-- run with Spark -->`: it runs in `tests/flow`, all others run in `tests/unit`.
 - `<!-- run by tests/flow/test_files.py -->`: that test runs it.
 - `<!-- not run: needs a cluster -->`: it is parsed, and its names of penstock exist.
-- `<!-- not compared: shortened -->`: the output on the page is not that of a run.
+- `<!-- not compared: a shortened output -->`: the output on the page is not that of a run.
 - `<!-- exits with 3 -->`: the exit code of its last command; -9 for a process that kills itself.
 - `<!-- setup`, lines of Python, `-->`: run before the block, not shown.
 
