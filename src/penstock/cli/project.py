@@ -63,6 +63,9 @@ def plan_project(source: str, destination: str, options: LoadOptions, *, folder:
             hint=f"name it: penstock init {_WORDS[source]} {destination}",
         )
     plan = _plan(source, destination, options)
+    if options.pipeline_name is None and not plan.pipeline_name.isidentifier():
+        # A program can be imported by a name that begins with a letter.
+        plan = _plan(source, destination, replace(options, pipeline_name=f"load_{plan.pipeline_name}"))
     if not _URL.match(source) and source != _PYTHON:
         base = folder or Path(plan.pipeline_name)
         source = Path(os.path.relpath(source, base)).as_posix()
@@ -95,9 +98,9 @@ def _plan(source: str, destination: str, options: LoadOptions) -> LoadPlan:
     if source == _PYTHON:
         return plan_python(destination, options)
     if source.isidentifier():
-        known = (_PYTHON, *_WORDS)
+        words = (_PYTHON, *_WORDS)
         raise UsageError(
-            f"{source!r} is no source", hint=f"{suggestion(source, known)}, or an address or path"
+            f"{source!r} is no source", hint=f"{suggestion(source, words)}, or an address or path"
         )
     return plan_load(source, destination, options)
 

@@ -54,7 +54,7 @@ def table_element(
 
     `numbers` are the headers of columns that are aligned to the right.
 
-    >>> print(table_element("Rows", ["table"], [["orders"]])[-64:])
+    >>> print(table_element("Rows", ["table"], [["orders"]])[-65:])
     <tbody><tr><th scope="row">orders</th></tr></tbody></table></div>
     """
     alignments = ["number" if header in frozenset(numbers) else None for header in headers]

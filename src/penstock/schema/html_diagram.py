@@ -32,8 +32,8 @@ def to_html_diagram(stored: StoredSchema, *, anchors: str | None = None) -> Html
 
     >>> from penstock.schema import Schema
     >>> shop = Schema("shop")
-    >>> _ = shop.update_table({"name": "<i>", "columns": {"id": {"data_type": "bigint"}}})
-    >>> "<strong>&lt;i&gt;</strong>" in to_html_diagram(shop.stored)
+    >>> _ = shop.update_table({"name": "orders", "columns": {"id": {"data_type": "bigint"}}})
+    >>> "<strong>orders</strong>" in to_html_diagram(shop.stored)
     True
     """
     tables = diagram_tables(stored, include_dlt_tables=False)

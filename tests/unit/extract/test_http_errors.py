@@ -93,7 +93,7 @@ def test_an_http_error_on_an_executor_is_reported_the_same_way(api: Api) -> None
         resource="orders",
         table=None,
         code=b"",
-        deserialize=lambda _: (get_orders, (), None, None),
+        deserialize=lambda _: (get_orders, (), None, None, None),
         parts=[[(0, {"n": 1})]],
         interval=None,
         seconds=60,
