@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.conftest import MODE
 from tests.flow.factories import make_pipeline
-from tests.restapi import KEY, Api
+from tests.restapi import KEY, SIZE, Api
 from tests.step_failures import step_raises
 
 from penstock.errors import ResourceFailed
@@ -49,17 +49,19 @@ def test_requests_of_executors_are_recorded_and_replayed(
     spark: SparkSession, location: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "shop.json"
+    recorded = make_pipeline(f"{location}/first", tmp_path / "first", spark)
     with Api(users=7) as api, cassette(path, "record"):
-        make_pipeline(f"{location}/first", tmp_path / "first", spark).run(shop(api.url, KEY))
+        recorded.run(shop(api.url, KEY))
 
     replayed = make_pipeline(f"{location}/second", tmp_path / "second", spark)
     with cassette(path, all_used=True):
         replayed.run(shop(api.url, "invented"))
 
     assert KEY not in path.read_text()
-    assert_table(replayed, "users", count=7, unique="id")
-    assert_table(replayed, "posts", count=84, unique="id")
-    assert_table(replayed, "rows", count=25, unique="id")
+    for pipeline in (recorded, replayed):
+        assert_table(pipeline, "users", count=7, unique="id")
+        assert_table(pipeline, "posts", count=7 * SIZE, unique="id")
+        assert_table(pipeline, "rows", count=25, unique="id")
 
 
 def test_an_unrecorded_request_of_an_executor_fails_the_run(

@@ -51,7 +51,7 @@ class RemoteTraceback(Exception):
 def serialize_by_value(obj: Any, *modules: ModuleType) -> bytes:
     """Serialize an object with all that it needs from these modules and from the user's modules."""
     buffer = io.BytesIO()
-    with _pickled_by_value([*modules, *_user_modules()]):
+    with _pickled_by_value(list(dict.fromkeys((*modules, *_user_modules())))):
         packer: Any = _Pickler
         packer(buffer).dump(obj)
     return buffer.getvalue()
