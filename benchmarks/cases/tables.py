@@ -40,7 +40,7 @@ def run_tables(plan: Plan, count: int) -> CaseResult:
     for number in range(plan.rounds):
         sides = {}
         for side in (BARE, PENSTOCK):
-            folder = str(plan.folder / f"{count} {number} {side}")
+            folder = str(plan.folder / f"{count}-{number}-{side}".replace(" ", "-"))
             sides[side] = in_process(__name__, side, str(count), folder)
             print(f"# {side}: {sides[side]}", flush=True)
         with DltProcess(plan.folder / "dlt") as dlt:
