@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from penstock.cli.adopt import adopt
 from penstock.cli.command_groups import CommandGroup
 from penstock.cli.components import destinations, sources
 from penstock.cli.demo import Demo, DemoLoad
@@ -21,6 +22,7 @@ from penstock.cli.kill_report import KillReport, is_exactly_once, kill_document
 from penstock.cli.load import load
 from penstock.cli.output import print_json
 from penstock.cli.packages import print_package, print_packages
+from penstock.cli.pipeline_options import with_named_pipeline
 from penstock.cli.pipelines import pipelines
 from penstock.cli.program import run_program, run_source
 from penstock.cli.settings import settings_commands
@@ -200,6 +202,7 @@ def packages(
 
 app.command()(sources)
 app.command()(destinations)
+app.command()(with_named_pipeline(adopt))
 
 
 def _package_infos(packages: Packages) -> Iterator[LoadPackageInfo]:

@@ -18,6 +18,7 @@ from penstock.interfaces import Destination
 from penstock.pipeline import late_imports
 from penstock.pipeline.context import PipelineContext
 from penstock.pipeline.factory import attach
+from penstock.pipeline.factory import pipeline as create_pipeline
 from penstock.pipeline.last_target import LastTarget
 from penstock.pipeline.local_pipeline import LocalPipeline, local_pipelines
 from penstock.pipeline.workdir import WorkDir, check_name
@@ -50,26 +51,42 @@ _OPTIONS: dict[str, Any] = {
         typer.Option("--staging", help="The bucket of packages (staging=); by default that of the last run."),
     ],
 }
+_NAME_OPTION = Annotated[str, typer.Option("--pipeline", metavar="NAME", help="The name of the pipeline.")]
 
 
 def with_pipeline(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that identify a pipeline to a command; it gets them as one `PipelineRef`, first."""
+    context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    return _with_options(command, context, lambda values: pipeline_name(values.pop("ctx")))
+
+
+def with_named_pipeline(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the same options, and the name of the pipeline as another one."""
+    name = Parameter("pipeline", Parameter.KEYWORD_ONLY, annotation=_NAME_OPTION)
+    return _with_options(command, name, lambda values: values.pop("pipeline"))
+
+
+def _with_options(
+    command: Callable[..., None], name: Parameter, take_name: Callable[[dict[str, Any]], str]
+) -> Callable[..., None]:
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
     shared = [
-        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
-        for name, annotation in _OPTIONS.items()
+        Parameter(option, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
+        for option, annotation in _OPTIONS.items()
     ]
+    is_option = name.kind is Parameter.KEYWORD_ONLY
     parameters = [
-        Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
+        *(() if is_option else (name,)),
         *(parameter for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY),
         *shared,
+        *((name,) if is_option else ()),
         *(parameter for parameter in own if parameter.kind is Parameter.KEYWORD_ONLY),
     ]
 
     @functools.wraps(command)
-    def run(ctx: typer.Context, **values: Any) -> None:
-        options = {name: values.pop(name) for name in _OPTIONS}
-        command(PipelineRef(name=pipeline_name(ctx), **options), **values)
+    def run(**values: Any) -> None:
+        options = {option: values.pop(option) for option in _OPTIONS}
+        command(PipelineRef(name=take_name(values), **options), **values)
 
     # typer reads the parameters of a command from its signature and annotations.
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -120,6 +137,18 @@ class PipelineRef:
             print_text(f"note: {problem.message}; the options decide where packages are read", err=True)
         _warn_if_other_location(pipeline, last_target)
         return pipeline
+
+    def open_or_create(self, *, destination: str) -> Pipeline:
+        """Return the pipeline; a new one, by default to this destination, if this machine has none."""
+        if LocalPipeline(self.folder / check_name(self.name)).exists:
+            return self.open()
+        return create_pipeline(
+            self.name,
+            pipelines_dir=self.folder,
+            destination=_with_location(self.destination or destination, self.location),
+            staging=None if self.staging is None else _with_location("filesystem", self.staging),
+            dataset_name=self.dataset_name,
+        )
 
     def _unknown_pipeline_error(self) -> UsageError:
         names = [local.name for local in local_pipelines(self.folder)]

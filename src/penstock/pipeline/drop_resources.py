@@ -11,6 +11,7 @@ from penstock.errors import UsageError
 from penstock.extract.source_state import reset_refreshed, typed_copy
 from penstock.interfaces import Refresh
 from penstock.package.extract_manifest import ExtractManifest
+from penstock.pipeline.rowless_package import save_rowless_package
 from penstock.schema.defaults import SYSTEM_PREFIX
 
 if TYPE_CHECKING:
@@ -119,22 +120,14 @@ def save_as_package(
     plan: ResourceDrop, state: State, packages: Packages, *, pipeline_name: str, lease_times: LeaseTimes
 ) -> str:
     """Save a package whose load drops the resources; return its id. Refused while packages are pending."""
-    with packages.lease(pipeline=pipeline_name, times=lease_times) as lease:
-        pending = packages.pending_packages()
-        if pending:
-            ids = ", ".join(package.load_id for package in pending)
-            raise UsageError(f"packages of {pipeline_name!r} are pending: {ids}", hint=_PENDING_HINT)
-        package = packages.new_package()
-        package.create()
-        manifest = ExtractManifest(
-            schema_name=plan.schema_name,
-            state=typed_copy(plan.state_after(state)),
-            refresh=plan.refresh if plan.tables else None,
-        )
-        lease.check()
-        package.mark_extracted(manifest.to_dict(), epoch=lease.epoch)
-        lease.confirm()
-        return package.load_id
+    manifest = ExtractManifest(
+        schema_name=plan.schema_name,
+        state=typed_copy(plan.state_after(state)),
+        refresh=plan.refresh if plan.tables else None,
+    )
+    return save_rowless_package(
+        lambda _: manifest, packages, pipeline_name=pipeline_name, lease_times=lease_times, hint=_PENDING_HINT
+    )
 
 
 def _resources_with_tables(tables: Mapping[str, Table]) -> list[str]:

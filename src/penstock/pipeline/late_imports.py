@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.extract import run as extract_run
     from penstock.pipeline import (
         abort,
+        adopt,
         column_history,
         drop,
         drop_resources,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "abort",
+    "adopt",
     "column_history",
     "cursor",
     "drop",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -23,6 +24,7 @@ from penstock.errors import (
     LoadPackageNotFound,
     PipelineConfigMissing,
     PipelineNotActive,
+    UsageError,
 )
 from penstock.interfaces import Destination, JobClientBase, SqlClientBase, TLoaderFileFormat, check_refresh
 from penstock.interfaces.run_context import activate_in_process, current_context, override_context
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from penstock.package import LoadJobInfo, LoadPackageInfo, TJobState, TLoadPackageState
     from penstock.package.lease import LeaseStatus
     from penstock.pipeline.abort import TAbortPlan
+    from penstock.pipeline.adopt import Adoption
     from penstock.pipeline.drop_resources import ResourceDrop
     from penstock.pipeline.execution import Execution
     from penstock.pipeline.package_listing import PackageListing
@@ -572,6 +575,51 @@ class Pipeline(SupportsPipeline):
             late_imports.drop_resources.save_as_package(plan, state, packages, **self._lease_arguments())
         self.run()
         return plan
+
+    def adopt(
+        self,
+        table: str,
+        *,
+        cursor: str | None = None,
+        primary_key: str | Sequence[str] = (),
+        resource: str | None = None,
+        source: str | None = None,
+        cursor_path: str | None = None,
+        cursor_format: str | None = None,
+        dry_run: bool = False,
+    ) -> Adoption:
+        """Take over an existing Delta table of the dataset, by one load without rows; the table is unchanged.
+
+        Its columns become those of the schema, and the greatest value of the column `cursor` the last value
+        of the cursor of a resource, by default named like the table. `source` names the schema. The next run
+        reads from that value on, and recognizes the rows that have it by the `primary_key` of the resource.
+        `cursor_path` is the path in the source, if the column has another name, and `cursor_format` the
+        format of its timestamps, if the source has texts. Returns what was recorded, or with `dry_run` what
+        would be.
+        """
+        if self.has_pending_data and not dry_run:
+            raise UsageError(
+                f"packages of {self.pipeline_name!r} are pending",
+                hint="load them with run(), or drop them with abort_packages(), then adopt the table",
+            )
+        with self._run_context():
+            workspace = late_imports.workspace.Workspace(self._target(), spark=self._spark)
+            adoption = late_imports.adopt.plan_adoption(
+                workspace,
+                table,
+                cursor=cursor,
+                primary_key=primary_key,
+                resource=resource,
+                source=source,
+                cursor_path=cursor_path,
+                cursor_format=cursor_format,
+            )
+            if dry_run:
+                return adoption
+            times = self._unbound_packages().lease_times
+            load_id = late_imports.adopt.save_adoption(adoption, workspace, lease_times=times)
+        self.run()
+        return replace(adoption, load_id=load_id)
 
     # --- state and schemas
 

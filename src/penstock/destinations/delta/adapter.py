@@ -13,6 +13,7 @@ from penstock.destinations.delta.ddl import (
     table_properties,
     wider_types,
 )
+from penstock.destinations.delta.existing_tables import ExistingDeltaTables
 from penstock.destinations.delta.history import SCHEMA_METADATA
 from penstock.destinations.delta.maintenance import DeltaMaintenance
 from penstock.destinations.delta.run import USER_METADATA, DeltaTables
@@ -23,11 +24,13 @@ from penstock.destinations.lake.ddl import (
     changed_properties,
     set_properties_statement,
 )
+from penstock.errors import UsageError
 from penstock.interfaces import WithSmallTables
+from penstock.interfaces.existing_tables import WithExistingTables
 from penstock.spark.conf import temporary_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -36,10 +39,11 @@ if TYPE_CHECKING:
     from penstock.destinations.lake.conflicts import Result
     from penstock.destinations.lake.merge_sets import ChainLocks
     from penstock.interfaces import AppliedJob, DestinationCapabilitiesContext, LoadMark
+    from penstock.interfaces.existing_tables import ExistingTable
     from penstock.schema import Schema, Table
 
 
-class DeltaClient(LakeClient, WithSmallTables):
+class DeltaClient(LakeClient, WithSmallTables, WithExistingTables):
     """A Delta lake opened for one dataset."""
 
     def __init__(
@@ -84,6 +88,23 @@ class DeltaClient(LakeClient, WithSmallTables):
         if not self.is_by_path:
             return None
         return read_small_table(self.store, table, version, self.config.storage_credentials)
+
+    def describe_table(self, table: str) -> ExistingTable:
+        """Return the current version of a table by path."""
+        return self._existing_tables.describe(table)
+
+    def rows_at_maximum(self, table: ExistingTable, column: str, columns: Sequence[str]) -> pa.Table:
+        """Return columns of the rows with the greatest value of `column`."""
+        return self._existing_tables.rows_at_maximum(table, column, columns)
+
+    @property
+    def _existing_tables(self) -> ExistingDeltaTables:
+        if not self.is_by_path:
+            raise UsageError(
+                f"tables of the catalog {self._settings.catalog} cannot be described without Spark",
+                hint="use a destination by path: the bucket_url of the tables, without a catalog",
+            )
+        return ExistingDeltaTables(store=self.store, credentials=self.config.storage_credentials)
 
     def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
         """Return whether a version of a table has the commit of another writer instead of that of a job."""

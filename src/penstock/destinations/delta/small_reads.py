@@ -90,12 +90,18 @@ def _read_schema(store: FileStorage, table: str, credentials: AwsCredentials | N
 
 def _is_plain(table: NativeDeltaTable) -> bool:
     """Return whether the rows of a table are just those of its files, with their columns and names."""
+    return unreadable_feature(table) is None and not table.metadata().partition_columns
+
+
+def unreadable_feature(table: NativeDeltaTable) -> str | None:
+    """Return a feature with which other rows or columns count than those in the files; None without one."""
     protocol = table.protocol()
+    if protocol.min_reader_version == 1:
+        return None
     features = frozenset(protocol.reader_features or ())
-    is_known = protocol.min_reader_version == 1 or (
-        protocol.min_reader_version == _FEATURE_READER and features <= _PLAIN_FEATURES
-    )
-    return is_known and not table.metadata().partition_columns
+    if protocol.min_reader_version != _FEATURE_READER:
+        return f"columnMapping (reader version {protocol.min_reader_version})"
+    return min(features - _PLAIN_FEATURES, default=None)
 
 
 def _are_small(sizes: Sequence[int]) -> bool:
