@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
 
 _DESTINATION = "delta"
 _NAME_WIDTH = 20
+
+
+class ChangedFileTreatment(StrEnum):
+    """The treatment of files that were changed since a stream read them."""
+
+    REFUSE = "refuse"
+    SKIP = "skip"
+    READ = "read"
 
 
 def adopt(  # noqa: PLR0913 - the options of the command
@@ -45,6 +54,18 @@ def adopt(  # noqa: PLR0913 - the options of the command
             help="The format of timestamps that the source has as texts: %Y-%m-%dT%H:%M:%SZ.",
         ),
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option("--checkpoint", help="The checkpoint of a stream that filled the table from files."),
+    ] = None,
+    files: Annotated[
+        str | None, typer.Option("--files", help="The folder of these files, the bucket_url of the resource.")
+    ] = None,
+    file_glob: Annotated[str, typer.Option("--file-glob", help="The glob of these files.")] = "**",
+    changed_files: Annotated[
+        ChangedFileTreatment,
+        typer.Option("--changed-files", help="The treatment of files that were changed since."),
+    ] = ChangedFileTreatment.REFUSE,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be recorded, and change nothing.")
     ] = False,
@@ -60,6 +81,10 @@ def adopt(  # noqa: PLR0913 - the options of the command
         source=source,
         cursor_path=cursor_path,
         cursor_format=cursor_format,
+        checkpoint=checkpoint,
+        files=files,
+        file_glob=file_glob,
+        changed_files=changed_files.value,
         dry_run=dry_run,
     )
     if as_json:
@@ -78,7 +103,7 @@ def _adoption_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {name:<{_NAME_WIDTH}} added by the next load, null in existing rows"
     yield f"pipeline: {document['pipeline_name']}, dataset {document['dataset_name']}"
     yield f"resource: {document['resource']} of {document['schema_name']}"
-    yield f"next run: {_next_run_text(document['cursor'])}"
+    yield from _next_run_lines(document["cursor"], document["files"])
     yield from (f"note: {note}" for note in document["notes"])
     yield (
         "Nothing was changed."
@@ -102,9 +127,30 @@ def _column_text(document: Mapping[str, Any], column: Mapping[str, Any]) -> str:
     return ", ".join(word for word in words if word)
 
 
-def _next_run_text(cursor: Mapping[str, Any] | None) -> str:
-    if cursor is None:
-        return "reads what the resource yields; no cursor is recorded"
+def _next_run_lines(cursor: Mapping[str, Any] | None, files: Mapping[str, Any] | None) -> Iterator[str]:
+    if cursor is not None:
+        yield f"next run: {_cursor_text(cursor)}"
+    elif files is None:
+        yield "next run: reads what the resource yields; no cursor is recorded"
+    if files is not None:
+        yield (
+            f"next run: reads {_next_file_count(files):,} files in {files['folder']}, and none of the "
+            f"{files['read']:,} that {files['checkpoint']} has read"
+        )
+        if files["changed"]:
+            again = "read again" if files["changed_files"] == "read" else "skipped"
+            yield f"  {files['changed']:,} files that were changed since are {again}"
+        if files["deleted"]:
+            yield f"  {files['deleted']:,} files of its log do not exist any more"
+
+
+def _next_file_count(files: Mapping[str, Any]) -> int:
+    changed: int = files["changed"] if files["changed_files"] == "read" else 0
+    unread: int = files["unread"]
+    return unread + changed
+
+
+def _cursor_text(cursor: Mapping[str, Any]) -> str:
     if cursor["last_value"] is None:
         return f"reads from the initial value of {cursor['path']}"
     rows = cursor["rows_at_last_value"]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from penstock.package.lease import LeaseTimes
+    from penstock.pipeline.adopt_files import FileAdoption
     from penstock.pipeline.restore import PipelineSnapshot
     from penstock.pipeline.state import State
     from penstock.pipeline.workspace import Workspace
@@ -99,6 +100,7 @@ class Adoption:
     table: ExistingTable
     cursor: CursorAdoption | None
     primary_key: tuple[str, ...]
+    files: FileAdoption | None
     location: str
     notes: tuple[str, ...] = ()
     load_id: str | None = None
@@ -132,6 +134,7 @@ class Adoption:
                 "last_value": _as_plain(cursor.last_value),
                 "rows_at_last_value": len(cursor.boundary),
             },
+            "files": None if self.files is None else self.files.asdict(),
             "notes": list(self.notes),
             "load_id": self.load_id,
         }
@@ -141,6 +144,8 @@ class Adoption:
         state = deepcopy(snapshot.state)
         if self.cursor is not None:
             self.cursor.write_to(state, source=self.schema_name, resource=self.resource, files=files)
+        if self.files is not None:
+            self.files.write_to(state, source=self.schema_name, resource=self.resource, files=files)
         table = Table(
             name=self.table.name,
             resource=self.resource,
@@ -161,7 +166,7 @@ class Adoption:
                 yield column.with_hints(primary_key=True) if column.name in self.primary_key else column
 
 
-def plan_adoption(
+def plan_adoption(  # noqa: PLR0913 - as of `Pipeline.adopt`
     workspace: Workspace,
     table: str,
     *,
@@ -171,6 +176,7 @@ def plan_adoption(
     source: str | None = None,
     cursor_path: str | None = None,
     cursor_format: str | None = None,
+    files: FileAdoption | None = None,
 ) -> Adoption:
     """Return the adoption of a table; nothing is changed. The table is read at its current version."""
     client = workspace.client
@@ -190,6 +196,8 @@ def plan_adoption(
         table=existing,
         cursor=None,
         primary_key=keys,
+        files=files,
+        notes=() if files is None else tuple(files.notes()),
         location=client.displayable_location(),
     )
     _check_names(existing, workspace.naming(snapshot.schema))
@@ -197,7 +205,9 @@ def plan_adoption(
         _require_column(existing, key)
     if cursor is not None:
         cursor_adoption = _plan_cursor(client, existing, cursor, keys, cursor_path, cursor_format)
-        adoption = replace(adoption, cursor=cursor_adoption, notes=tuple(_cursor_notes(cursor_adoption)))
+        adoption = replace(
+            adoption, cursor=cursor_adoption, notes=(*adoption.notes, *_cursor_notes(cursor_adoption))
+        )
     _check_not_adopted(workspace, adoption, snapshot)
     return adoption
 
@@ -320,7 +330,7 @@ def _check_not_adopted(workspace: Workspace, adoption: Adoption, snapshot: Pipel
                 table=name,
             )
     states: Any = snapshot.state.get("sources", {}).get(adoption.schema_name, {}).get("resources", {})
-    if states.get(adoption.resource, {}).get("incremental") and adoption.cursor is not None:
+    if states.get(adoption.resource, {}).get("incremental") and (adoption.cursor or adoption.files):
         raise UsageError(
             f"resource {adoption.resource} of pipeline {adoption.pipeline_name!r} has a cursor already",
             hint="name another resource, or delete its state: "

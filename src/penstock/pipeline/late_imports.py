@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from penstock.pipeline import (
         abort,
         adopt,
+        adopt_files,
         column_history,
         drop,
         drop_resources,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "abort",
     "adopt",
+    "adopt_files",
     "column_history",
     "cursor",
     "drop",
@@ -76,7 +78,17 @@ _SIGNATURE_NAMES: Final = {
 }
 """Names in the signatures of `Pipeline`, and their modules."""
 _NEED_SPARK: Final = frozenset(
-    ("column_history", "cursor", "drop", "execution", "frame_writer", "sync", "target", "workspace")
+    (
+        "adopt_files",
+        "column_history",
+        "cursor",
+        "drop",
+        "execution",
+        "frame_writer",
+        "sync",
+        "target",
+        "workspace",
+    )
 )
 
 

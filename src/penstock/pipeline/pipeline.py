@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from penstock.package.lease import LeaseStatus
     from penstock.pipeline.abort import TAbortPlan
     from penstock.pipeline.adopt import Adoption
+    from penstock.pipeline.adopt_files import ChangedFiles
     from penstock.pipeline.drop_resources import ResourceDrop
     from penstock.pipeline.execution import Execution
     from penstock.pipeline.package_listing import PackageListing
@@ -576,7 +577,7 @@ class Pipeline(SupportsPipeline):
         self.run()
         return plan
 
-    def adopt(
+    def adopt(  # noqa: PLR0913 - one method for all that a table continues from
         self,
         table: str,
         *,
@@ -586,6 +587,11 @@ class Pipeline(SupportsPipeline):
         source: str | None = None,
         cursor_path: str | None = None,
         cursor_format: str | None = None,
+        checkpoint: str | None = None,
+        files: str | None = None,
+        file_glob: str = "**",
+        changed_files: ChangedFiles = "refuse",
+        credentials: Any = None,
         dry_run: bool = False,
     ) -> Adoption:
         """Take over an existing Delta table of the dataset, by one load without rows; the table is unchanged.
@@ -594,9 +600,20 @@ class Pipeline(SupportsPipeline):
         of the cursor of a resource, by default named like the table. `source` names the schema. The next run
         reads from that value on, and recognizes the rows that have it by the `primary_key` of the resource.
         `cursor_path` is the path in the source, if the column has another name, and `cursor_format` the
-        format of its timestamps, if the source has texts. Returns what was recorded, or with `dry_run` what
-        would be.
+        format of its timestamps, if the source has texts.
+
+        `checkpoint` is that of a query of Structured Streaming that filled the table from files: a resource
+        of `files` then reads none of them again. `files`, `file_glob` and `credentials` are the arguments of
+        that resource. Files that were changed since the query read them are refused, or with `changed_files`
+        skipped or read again.
+
+        Returns what was recorded, or with `dry_run` what would be.
         """
+        if (checkpoint is None) != (files is None):
+            raise UsageError(
+                "checkpoint and files belong together",
+                hint="pass the folder of checkpointLocation, and the bucket_url that the query reads",
+            )
         if self.has_pending_data and not dry_run:
             raise UsageError(
                 f"packages of {self.pipeline_name!r} are pending",
@@ -613,6 +630,15 @@ class Pipeline(SupportsPipeline):
                 source=source,
                 cursor_path=cursor_path,
                 cursor_format=cursor_format,
+                files=None
+                if checkpoint is None or files is None
+                else late_imports.adopt_files.plan_file_adoption(
+                    checkpoint,
+                    files,
+                    file_glob=file_glob,
+                    changed_files=changed_files,
+                    credentials=credentials,
+                ),
             )
             if dry_run:
                 return adoption

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,30 @@ def test_a_table_is_shown_and_then_adopted(lake: Path) -> None:
     assert_output("adopt", text.replace(str(lake), "LAKE").replace(load_id, "LOAD"))
     assert not existed
     assert DeltaTable(str(lake / "raw" / "orders")).version() == 0
+
+
+def test_files_of_a_stream_are_shown(lake: Path, tmp_path: Path) -> None:
+    raw, checkpoint = tmp_path / "raw", tmp_path / "checkpoint"
+    names = ("changed", "new", "read")
+    for folder in (raw, *(checkpoint / name for name in ("sources/0", "offsets", "commits"))):
+        folder.mkdir(parents=True)
+    for second, name in enumerate(names, 1):
+        (raw / f"{name}.csv").touch()
+        os.utime(raw / f"{name}.csv", (second, second))
+    log = {"changed": 500, "deleted": 900, "read": 3000}
+    entries = [
+        json.dumps({"path": (raw / f"{name}.csv").as_uri(), "timestamp": time, "batchId": 0})
+        for name, time in log.items()
+    ]
+    (checkpoint / "sources/0/0").write_text("\n".join(["v1", *entries]))
+    (checkpoint / "offsets/0").write_text('v1\n{}\n{"logOffset":0}')
+    (checkpoint / "commits/0").write_text("v1\n{}")
+    words = ("--checkpoint", "checkpoint", "--files", "raw", "--changed-files", "read", "--dry-run")
+
+    done = invoke("orders", *OPTIONS, *words)
+
+    text = done.stdout.replace(str(lake), "LAKE").replace(str(tmp_path), "HERE")
+    assert_output("adopt_files", text)
 
 
 def test_programs_get_one_object(lake: Path) -> None:
