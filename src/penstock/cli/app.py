@@ -13,6 +13,7 @@ from rich.console import Console
 from penstock.cli.adopt import adopt
 from penstock.cli.command_groups import CommandGroup
 from penstock.cli.components import destinations, sources
+from penstock.cli.conns import conns
 from penstock.cli.demo import Demo, DemoLoad
 from penstock.cli.demo_report import DemoReport, demo_document
 from penstock.cli.doctor import Finding, examine
@@ -20,7 +21,7 @@ from penstock.cli.init import init
 from penstock.cli.kill_demo import KILLS, KillDemo, KilledLoad, random_seed
 from penstock.cli.kill_report import KillReport, is_exactly_once, kill_document
 from penstock.cli.load import load
-from penstock.cli.output import print_json
+from penstock.cli.output import VERDICT_MARKS, print_json
 from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipeline_options import with_named_pipeline
 from penstock.cli.pipelines import pipelines
@@ -46,8 +47,6 @@ app = typer.Typer(
 )
 app.add_typer(pipelines, name="pipeline")
 app.add_typer(settings_commands, name="config")
-
-_MARKS = {"ok": "[green]ok  [/green]", "warning": "[yellow]note[/yellow]", "failure": "[red]FAIL[/red]"}
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature of an option's callback
@@ -126,6 +125,7 @@ def _kill_demo(example: KillDemo, *, as_json: bool) -> None:
 
 app.command()(load)
 app.command()(init)
+app.command()(conns)
 
 
 @app.command()
@@ -213,7 +213,7 @@ def _package_infos(packages: Packages) -> Iterator[LoadPackageInfo]:
 
 
 def _print_finding(console: Console, finding: Finding) -> None:
-    console.print(f"{_MARKS[finding.verdict]} {finding.check:<12}", end=" ")
+    console.print(f"{VERDICT_MARKS[finding.verdict]} {finding.check:<12}", end=" ")
     console.print(finding.fact, markup=False, soft_wrap=True)
     for line in finding.fix.splitlines():
         console.print(f"     fix:         {line}", markup=False, soft_wrap=True)

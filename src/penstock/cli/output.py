@@ -16,6 +16,13 @@ from penstock.redaction import MASK, is_secret_name
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _REPLACEMENT = "\ufffd"
 
+VERDICT_MARKS = {
+    "ok": "[green]ok  [/green]",
+    "warning": "[yellow]note[/yellow]",
+    "failure": "[red]FAIL[/red]",
+}
+"""The results of checks, in the markup of rich."""
+
 
 def printable(text: str) -> str:
     """Return the text with control characters replaced.

@@ -71,7 +71,7 @@ def explain_setting(
         for value in values:
             print_json(_value_document(value))
     else:
-        print_text("\n".join([*_text_lines(values), "", *_file_lines(settings_folders())]))
+        print_text("\n".join([*_text_lines(values), "", *settings_file_lines(settings_folders())]))
 
 
 def explain_path(path: tuple[str, ...], *, pipeline_name: str | None) -> Explanation:
@@ -123,7 +123,7 @@ def _text_lines(values: tuple[ExplainedValue, ...]) -> list[str]:
     return [str(value).splitlines()[0] for value in values]
 
 
-def _file_lines(folders: Iterable[Path]) -> Iterator[str]:
+def settings_file_lines(folders: Iterable[Path]) -> Iterator[str]:
     """Return where the files with settings are; later ones win."""
     for name in SETTINGS_FILES:
         paths = [folder / name for folder in folders]
