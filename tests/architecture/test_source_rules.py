@@ -55,6 +55,7 @@ ALLOWED_WORDS = {
 FORBIDDEN_CALLS = frozenset(("eval", "exec"))
 
 LATE_IMPORTS = {
+    "cli/conns.py",
     "cli/load_plan.py",  # all other commands work without the extra of Spark
     "pipeline/late_imports.py",
     "destinations/delta/file_commit.py",

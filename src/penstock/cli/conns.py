@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from penstock.cli.connection_checks import check_connections
-from penstock.cli.connections import find_connections, select_connections
 from penstock.cli.output import VERDICT_MARKS, print_json, print_text, printable
 from penstock.cli.pipeline_options import AsJson  # noqa: TC001 - typer reads the annotation
 from penstock.cli.settings import settings_file_lines
@@ -32,6 +30,10 @@ def conns(
     as_json: AsJson = False,
 ) -> None:
     """Test the connections in the settings: log in, list, write a probe; exit with 1 if one fails."""
+    # Both need pyspark, and all other commands work without it.
+    from penstock.cli.connection_checks import check_connections  # noqa: PLC0415 - see above
+    from penstock.cli.connections import find_connections, select_connections  # noqa: PLC0415 - see above
+
     settings = read_settings()
     connections = find_connections(settings)
     if settings.extra_providers:

@@ -173,7 +173,7 @@ def test_a_pipeline_may_have_the_name_of_one_of_its_commands(disk: Path) -> None
     [
         ("pipeline shop inf", "No such command 'inf': did you mean 'info'? Known: info, trace, "),
         ("pipelines list", "No such command 'pipelines': did you mean 'pipeline'? Known: demo, "),
-        ("inspect", "No such command 'inspect': known: demo, load, init, doctor, run, packages, "),
+        ("inspect", "No such command 'inspect': known: demo, load, init, conns, doctor, "),
     ],
 )
 def test_an_unknown_command_is_an_error_with_the_most_similar_one(words: str, text: str) -> None:

@@ -27,6 +27,7 @@ main()
         (["--version"], 0, "penstock "),
         (["packages", "."], 0, "There are no packages."),
         (["load", "data.csv", "lake"], 1, "penstock[spark]"),
+        (["conns"], 1, "penstock[spark]"),
     ],
 )
 def test_commands_work_or_name_the_missing_extra(words: list[str], exit_code: int, output: str) -> None:
