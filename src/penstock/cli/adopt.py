@@ -134,14 +134,14 @@ def _next_run_lines(cursor: Mapping[str, Any] | None, files: Mapping[str, Any] |
         yield "next run: reads what the resource yields; no cursor is recorded"
     if files is not None:
         yield (
-            f"next run: reads {_next_file_count(files):,} files in {files['folder']}, and none of the "
-            f"{files['read']:,} that {files['checkpoint']} has read"
+            f"next run: reads the new files in {files['folder']} ({_next_file_count(files):,}), and none "
+            f"that {files['checkpoint']} has read ({files['read']:,})"
         )
         if files["changed"]:
             again = "read again" if files["changed_files"] == "read" else "skipped"
-            yield f"  {files['changed']:,} files that were changed since are {again}"
+            yield f"  files that were changed since are {again} ({files['changed']:,})"
         if files["deleted"]:
-            yield f"  {files['deleted']:,} files of its log do not exist any more"
+            yield f"  files of its log that do not exist any more: {files['deleted']:,}"
 
 
 def _next_file_count(files: Mapping[str, Any]) -> int:

@@ -51,8 +51,8 @@ class FileAdoption:
         older = self.files.older_unread
         if older:
             yield (
-                f"{len(older):,} files are older than the newest one that the query has read, such as "
-                f"{older[0].path}, and not in its log: the next run reads them"
+                "the next run reads files that are older than the newest one of the query and not in its "
+                f"log: {len(older):,}, such as {older[0].path}"
             )
 
     def write_to(self, state: State, *, source: str, resource: str, files: BoundaryFiles | None) -> None:
@@ -80,7 +80,7 @@ def plan_file_adoption(
     if files.changed and changed_files == "refuse":
         names = ", ".join(file.path for file in files.changed[:_SHOWN_FILES])
         raise UsageError(
-            f"{len(files.changed):,} files were changed since the query read them, such as {names}",
+            f"files were changed since the query read them: {len(files.changed):,}, such as {names}",
             hint='changed_files="skip" never reads them again, "read" reads all of their rows again',
         )
     if not files.read and not files.changed and files.deleted:

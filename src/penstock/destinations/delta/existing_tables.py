@@ -208,7 +208,7 @@ def _data_file(action: Mapping[str, Any], column: str, kind: Any) -> _DataFile:
 
 def _check_values(table: str, column: str, values: pa.ChunkedArray) -> None:
     """Raise for values that a cursor cannot pass."""
-    problem = f"{values.null_count:,} nulls" if values.null_count else None
+    problem = f"nulls ({values.null_count:,})" if values.null_count else None
     if problem is None and pa.types.is_floating(values.type) and pc.any(pc.is_nan(values)).as_py():
         problem = "NaN"
     if problem is not None:

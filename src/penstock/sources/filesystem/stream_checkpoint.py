@@ -97,8 +97,8 @@ def read_log(checkpoint: FileStorage) -> dict[str, int]:
                 times[_address(unquote(entry["path"]))] = int(entry["timestamp"])
     if uncommitted:
         raise UsageError(
-            f"the last batch of {checkpoint.root}, with {uncommitted:,} files, is not committed: its rows "
-            "may be in the table or not",
+            f"the last batch of {checkpoint.root} (files: {uncommitted:,}) is not committed: its rows may be "
+            "in the table or not",
             hint="start the query with the trigger availableNow, and adopt the table when it has ended",
         )
     return times
