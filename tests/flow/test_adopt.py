@@ -33,12 +33,12 @@ def add_file(raw: Path, name: str, number: int) -> None:
 
 
 def test_a_stream_from_files_is_continued_by_a_resource_of_files(
-    spark: SparkSession, location: str, tmp_path: Path
+    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
     raw, checkpoint = Path(location) / "raw", tmp_path / "checkpoint"
     for number, name in enumerate(NAMES):
         add_file(raw, name, number)
-        stream(spark, raw, f"{location}/demo/orders", checkpoint)
+        stream(other, raw, f"{location}/demo/orders", checkpoint)
     add_file(raw, "new", 99)
     pipeline = make_pipeline(location, tmp_path, spark)
 
@@ -53,10 +53,10 @@ def test_a_stream_from_files_is_continued_by_a_resource_of_files(
 
 
 def test_rows_of_a_batch_job_are_merged_by_the_next_run(
-    spark: SparkSession, location: str, tmp_path: Path
+    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
 ) -> None:
     old = [(number, "old", NOON + timedelta(seconds=number)) for number in range(5)]
-    frame = spark.createDataFrame(old, "id LONG, name STRING, updated_at TIMESTAMP")
+    frame = other.createDataFrame(old, "id LONG, name STRING, updated_at TIMESTAMP")
     frame.write.format("delta").save(f"{location}/demo/orders")
     new = [
         {"id": 4, "name": "old", "updated_at": NOON + timedelta(seconds=4)},
