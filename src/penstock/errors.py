@@ -1232,7 +1232,8 @@ class DataValidationError(DataError):
         example = "" if data_item is None else f", such as {data_item!r}"
         super().__init__(
             f"{target}: {reason}, but the contract of {schema_entity} is {contract_mode} ({values}{example})",
-            hint=f"change the data, or set schema_contract={{{schema_entity!r}: 'evolve'}}",
+            hint="drop the package, which has this contract, by pipeline.drop_pending_packages(); "
+            f"then change the data, or set schema_contract={{{schema_entity!r}: 'evolve'}}",
             schema_name=schema_name,
             table_name=table_name,
             column_name=column_name,
