@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 TABLES: Final = 6
 _KEY, _SECRET, _BUCKET = "penstock", secrets.token_hex(16), "lake"
-_SEEN: Final = (
+CALLS: Final = (
     "read",
     "exists",
     "has_file",
@@ -69,6 +69,7 @@ _STEPS: Final[tuple[tuple[Any, str, str], ...]] = (
     (Execution, "_seal", "seal"),
     (Execution, "_load_sealed", "load"),
     (Execution, "_prepare_packages", "tidy"),
+    (Execution, "_last_sealed_load", "resume"),
     (Execution, "_resume_sealed_load", "resume"),
     (load_run, "_commit_to_ledger", "ledger"),
     (load_run, "_finish", "finish"),
@@ -288,9 +289,8 @@ def main() -> None:
     os.environ["NORMALIZE__DRIVER_ROWS"] = "20000"
     for owner, name, step in _STEPS:
         setattr(owner, name, in_step(getattr(owner, name), step))
-    for kind in _SEEN:
-        if hasattr(FileStorage, kind):
-            setattr(FileStorage, kind, counted(getattr(FileStorage, kind), kind))
+    for kind in CALLS:
+        setattr(FileStorage, kind, counted(getattr(FileStorage, kind), kind))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-round-trips-")))
         place, credentials = str(folder / "lake"), None
