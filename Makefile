@@ -120,7 +120,7 @@ release-check: ## build wheel and sdist, check them, and try the wheel with each
 
 sbom: ## write the locked dependencies as CycloneDX files into the folder sbom
 	mkdir -p sbom
-	$(SBOM_EXPORT) --extra delta --extra iceberg --output-file sbom/penstock-spark.cdx.json
+	$(SBOM_EXPORT) --extra delta --extra duckdb --extra iceberg --output-file sbom/penstock-spark.cdx.json
 	$(SBOM_EXPORT) --extra connect --output-file sbom/penstock-connect.cdx.json
 
 map: ## print the packages from the top layer to the bottom

@@ -170,8 +170,8 @@ MUTANTS = (
     unit(
         "no slot while a load is open",
         "package/packages.py",
-        "        if previous is not None and not self._complete_sealed(previous).is_ended:\n",
-        "        if previous is not None and self._complete_sealed(previous) is None:\n",
+        "        return manifest is None or self._complete_sealed(manifest).is_ended\n",
+        "        return manifest is None or self._complete_sealed(manifest) is not None\n",
         f"{PACKAGE}/test_packages.py",
         f"{PACKAGE}/test_model.py",
     ),
@@ -195,7 +195,7 @@ MUTANTS = (
     unit(
         "results of a completed job are not overwritten",
         "package/job_folders.py",
-        "        if result is not None and self._exists_in(STARTED_JOBS, name):\n",
+        "        if result is not None and (is_leased or self._exists_in(STARTED_JOBS, name)):\n",
         "        if result is not None:\n",
         f"{PACKAGE}/test_job_folders.py",
         f"{PACKAGE}/test_page.py",
@@ -279,10 +279,10 @@ MUTANTS = (
     unit(
         "decision before the ledger's row",
         "load/run.py",
-        "        target.packages.commit(manifest)\n"
-        "        if not _commit_to_ledger(manifest, target, state, applied):\n",
-        "        is_new = _commit_to_ledger(manifest, target, state, applied)\n"
-        "        target.packages.commit(manifest)\n        if not is_new:\n",
+        "            target.packages.commit(manifest)\n"
+        "            if not _commit_to_ledger(manifest, target, state, applied):\n",
+        "            is_new = _commit_to_ledger(manifest, target, state, applied)\n"
+        "            target.packages.commit(manifest)\n            if not is_new:\n",
         f"{LOAD}/test_run.py",
         f"{LOAD}/test_abort.py",
     ),
@@ -297,7 +297,7 @@ MUTANTS = (
     unit(
         "files are verified before a table changes",
         "load/run.py",
-        "    verify_data_files(package, job_board.unread_folders(manifest))\n",
+        "    verify_data_files(package, manifest.folders if is_atomic else job_board.unread_folders(manifest))\n",
         "",
         f"{LOAD}/test_run.py",
     ),
@@ -338,8 +338,8 @@ MUTANTS = (
     unit(
         "lease check before the seal",
         "pipeline/execution.py",
-        "        lease.confirm()\n        if not self._packages.seal(manifest):\n",
-        "        if not self._packages.seal(manifest):\n",
+        "        lease.confirm()\n        if not self._packages.seal(manifest, after=self._last_sequence):\n",
+        "        if not self._packages.seal(manifest, after=self._last_sequence):\n",
         f"{TWO_MACHINES}::test_a_run_whose_lease_has_run_out_makes_no_further_decision",
     ),
     unit(
@@ -395,8 +395,8 @@ MUTANTS = (
     unit(
         "a load that another process has completed is reported",
         "load/run.py",
-        "            raise LoadCompletedElsewhere(load_id=manifest.load_id, sequence=manifest.sequence)\n",
-        "            pass\n",
+        "            if not _commit_to_ledger(manifest, target, state, applied):\n                raise _completed_elsewhere(manifest)\n",
+        "            _commit_to_ledger(manifest, target, state, applied)\n",
         f"{LOAD}/test_run.py",
     ),
     unit(

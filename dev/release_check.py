@@ -42,6 +42,12 @@ SMOKE_PROGRAMS: Final[dict[str, str]] = {
     "spark": "import penstock, pyspark.sql; penstock.destinations.delta(bucket_url='lake')",
     "connect": "import penstock, pyspark.sql.connect.session",
     "iceberg": "import penstock, pyspark.sql; penstock.destinations.iceberg(bucket_url='lake')",
+    "duckdb": """
+        import penstock
+        pipeline = penstock.pipeline("smoke", destination="duckdb", pipelines_dir="pipelines")
+        pipeline.run([{"id": 1}], table_name="rows")
+        assert pipeline.dataset()["rows"].count() == 1
+    """,
     "s3": """
         from penstock.package import FileStorage
         assert type(FileStorage("s3://bucket/folder").file_system).__name__ == "S3FileSystem"

@@ -95,6 +95,7 @@ PenstockError
 │   ├── DatabaseNotReachable
 │   ├── DestinationTransientException
 │   │   ├── BatchFailed
+│   │   ├── DatabaseFileLocked
 │   │   ├── FollowupJobCreationFailedException
 │   │   ├── LoadClientJobRetry
 │   │   ├── LoadClientTransientException
@@ -1612,7 +1613,7 @@ class CommitLost(RetryableError):
 
 
 class DatabaseNotReachable(RetryableError):
-    """A source database does not respond or accepts no more connections."""
+    """A database does not respond or accepts no more connections."""
 
     code = "database-not-reachable"
     database: str
@@ -1650,6 +1651,21 @@ class BatchFailed(DestinationTransientException):
             reason=reason,
         )
         self.sent = sent
+
+
+class DatabaseFileLocked(DestinationTransientException):
+    """Another process has opened the file of a database."""
+
+    code = "database-file-locked"
+
+    def __init__(self, *, path: str, holder: str = "") -> None:
+        super().__init__(
+            f"{path} is open in another process{f': {holder}' if holder else ''}, "
+            "and only one process can open a file of DuckDB for writing",
+            hint="close it there, or let that process end, and run again",
+            path=path,
+            holder=holder,
+        )
 
 
 class FollowupJobCreationFailedException(DestinationTransientException):

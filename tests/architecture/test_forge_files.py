@@ -66,10 +66,10 @@ def test_each_job_has_steps_a_time_limit_and_few_permissions(path: Path) -> None
 def test_the_targets_that_steps_make_exist(path: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
-    made = set(re.findall(r"\bmake ([a-z-]+)", path.read_text(encoding="utf-8")))
+    used = set(re.findall(r"\bmake ([a-z-]+)", path.read_text(encoding="utf-8")))
 
-    assert made
-    assert made <= targets
+    assert used
+    assert used <= targets
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)

@@ -1,7 +1,10 @@
-"""Pipelines and sessions for tests of whole runs."""
+"""Pipelines, sessions and processes for tests of whole runs."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Final
 
 from tests.conftest import MODE
@@ -56,6 +59,22 @@ def make_pipeline(
         destination=destination(bucket_url=location),
         dataset_name="demo",
         spark=spark,
+    )
+
+
+def run_example(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program of a page in a folder, with the jars of the tests and nothing else of this machine."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={
+            **os.environ,
+            "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
+            "PENSTOCK_HOME": str(folder / "home"),
+        },
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.command_documents import read_documents
 from tests.flow.factories import make_pipeline
 from tests.flow.test_failed_jobs import block_table
 from tests.step_failures import step_raises
@@ -54,8 +54,8 @@ def test_a_stuck_package_is_listed_and_cleared(
     def command_output(*words: str, exit_code: int = 0) -> dict[str, Any]:
         done = CliRunner().invoke(app, ["pipeline", "quick", *words, *where, "--json"])
         assert done.exit_code == exit_code, done.exception
-        result: dict[str, Any] = json.loads(done.stdout)
-        return result
+        (document,) = read_documents(f"pipeline {words[0]}", done.stdout)
+        return document
 
     info = command_output("info")
     assert (info["destination"], info["dataset_name"]) == ("delta", "demo")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from deltalake import DeltaTable
+from tests.flow.factories import run_example
 
 PAGE = Path(__file__).parents[2] / "docs" / "compared.md"
 
@@ -20,11 +18,6 @@ def test_the_merge_of_the_page_updates_and_adds_rows(tmp_path: Path) -> None:
         PAGE.read_text(encoding="utf-8"),
         re.MULTILINE | re.DOTALL,
     )
-    environment = {
-        **os.environ,
-        "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
-        "PENSTOCK_HOME": str(tmp_path / "home"),
-    }
     for day, statuses in ((4, {1: "new", 2: "new"}), (5, {2: "sent", 3: "new"})):
         rows = [
             {"id": number, "status": status, "updated_at": f"2026-05-{day:02}T08:00:00Z"}
@@ -32,14 +25,7 @@ def test_the_merge_of_the_page_updates_and_adds_rows(tmp_path: Path) -> None:
         ]
         (tmp_path / "orders.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environment,
-            cwd=tmp_path,
-        )
+        done = run_example(program, tmp_path)
 
         assert done.returncode == 0, done.stderr
     table = DeltaTable(tmp_path / "merged_lake" / "merged" / "orders").to_pyarrow_table()

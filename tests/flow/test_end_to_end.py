@@ -275,8 +275,8 @@ def test_a_row_that_cannot_be_encoded_is_quarantined_and_the_others_are_loaded(
 
 
 def test_the_error_for_an_unknown_destination_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UnknownDestination, match="duckdb") as caught:
-        penstock.pipeline("quick", pipelines_dir=tmp_path, destination="duckdb")
+    with pytest.raises(UnknownDestination, match="snowflake") as caught:
+        penstock.pipeline("quick", pipelines_dir=tmp_path, destination="snowflake")
 
     assert "delta" in str(caught.value)
 

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tests.command_documents import read_documents
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_killed_loads_are_resumed_exactly_once(tmp_path: Path) -> None:
-    # Whatever writer of small tables other tests have chosen.
-    env = {name: value for name, value in os.environ.items() if not name.startswith("NORMALIZE__")}
     command = [sys.executable, "-c", "from penstock.cli import main; main()", "demo", "--kill", "--json"]
 
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env={**env, "JAVA_HOME": "/nonexistent"},
+        env={**os.environ, "JAVA_HOME": "/nonexistent"},
         capture_output=True,
         text=True,
         check=False,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    (document,) = map(json.loads, done.stdout.splitlines())
+    (document,) = read_documents("demo", done.stdout)
     stages = Counter(kill["step"]["stage"] for kill in document["kills"])
     days = document["kills"][-1]["day"]
     assert stages.total() == 5, document["seed"]

@@ -96,8 +96,9 @@ def test_a_long_job_of_a_frame_reports_its_stages_and_its_rows(
 @pytest.mark.skipif(MODE == "connect", reason="Connect has no descriptions of jobs")
 @pytest.mark.every_mode
 def test_jobs_are_described_in_sparks_ui_by_pipeline_package_step_and_table(
-    spark: SparkSession, location: str, tmp_path: Path
+    spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "0")
     pipeline = make_pipeline(location, tmp_path, spark)
 
     info = pipeline.run([{"id": 1}], table_name="described")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.flow.factories import run_example
 
 README = Path(__file__).parents[2] / "README.md"
 LINES = 10
@@ -38,20 +37,8 @@ def test_the_example_is_ten_lines_or_fewer() -> None:
 
 def test_the_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
     code, output = blocks()
-    environment = {
-        **os.environ,
-        "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
-        "PENSTOCK_HOME": str(tmp_path / "home"),
-    }
 
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        cwd=tmp_path,
-    )
+    done = run_example(code, tmp_path)
 
     assert done.returncode == 0, done.stderr
     assert settled(done.stdout) == settled(output)

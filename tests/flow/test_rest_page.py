@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.flow.factories import run_example
 from tests.restapi import Api
 
 PAGE = Path(__file__).parents[2] / "docs" / "rest.md"
@@ -30,18 +28,7 @@ def test_the_example_is_short() -> None:
 def test_the_example_loads_parents_and_children(tmp_path: Path) -> None:
     with Api(users=4, posts=12) as api:
         code = example().replace("https://api.example.com", api.url)
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                "SPARK__JARS": os.environ["PENSTOCK_TEST_JARS_DELTA"],
-                "PENSTOCK_HOME": str(tmp_path / "home"),
-            },
-        )
+        done = run_example(code, tmp_path)
 
     assert done.returncode == 0, done.stderr[-3000:]
     assert "'posts': 40" in done.stdout

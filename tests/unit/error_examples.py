@@ -229,6 +229,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "reason": "ConnectionError: refused",
         "sent": 11,
     },
+    "DatabaseFileLocked": {"path": "/data/shop.duckdb", "holder": "/usr/bin/python3.11 (PID 4711)"},
     "FollowupJobCreationFailedException": {
         "job_id": "orders.5c1c2f0d11.reference",
         "cause": "OSError: no space left",

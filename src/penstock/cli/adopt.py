@@ -88,7 +88,7 @@ def adopt(  # noqa: PLR0913 - the options of the command
         dry_run=dry_run,
     )
     if as_json:
-        print_json(adoption.asdict(), unmasked_key="columns")
+        print_json(adoption.asdict(), unmasked=("columns",))
     else:
         print_text("\n".join(_adoption_lines(adoption.asdict())))
 

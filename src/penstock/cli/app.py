@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +21,7 @@ from penstock.cli.kill_report import KillReport, is_exactly_once, kill_document
 from penstock.cli.load import load
 from penstock.cli.output import VERDICT_MARKS, print_json
 from penstock.cli.packages import print_package, print_packages
-from penstock.cli.pipeline_options import with_named_pipeline
+from penstock.cli.pipeline_options import AsJson, with_named_pipeline
 from penstock.cli.pipelines import pipelines
 from penstock.cli.program import run_program, run_source
 from penstock.cli.settings import settings_commands
@@ -78,7 +76,7 @@ def demo(
     seed: Annotated[
         int | None, typer.Option(help="The seed of an earlier demo with --kill, to repeat its steps.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The results as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Load an example twice into local tables, and show each step; it needs no Spark and no network.
 
@@ -134,7 +132,7 @@ def doctor(
         str | None, typer.Option(help="The location of the tables; by default that of the settings.")
     ] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per finding.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check Java, Spark, the jars, a Delta table and the storage, and show a fix for each failure."""
     console = Console(highlight=False)
@@ -142,7 +140,7 @@ def doctor(
     for finding in examine(read_settings(), location=location):
         failed |= finding.verdict == "failure"
         if as_json:
-            typer.echo(json.dumps(asdict(finding)))
+            print_json(finding)
         else:
             _print_finding(console, finding)
     if not as_json:
@@ -168,8 +166,12 @@ def run(
     dlt_as_penstock: Annotated[
         bool, typer.Option("--as-dlt", help="Resolve `import dlt` to penstock in the program.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Run a program or a source; exit with 1 after an error, or where the last load has failed jobs."""
+    """Run a program or a source; exit with 1 after an error, or where the last load has failed jobs.
+
+    With --json, the result of the last load is printed, and what the program prints is on the standard error.
+    """
     if Path(program).is_file():
         if destination or dataset or pipeline_name:
             raise UsageError(
@@ -177,12 +179,19 @@ def run(
                 hint="put -- before the options of a program",
             )
     elif ":" in program:
-        code = run_source(program, destination=destination, dataset_name=dataset, pipeline_name=pipeline_name)
+        code = run_source(
+            program,
+            destination=destination,
+            dataset_name=dataset,
+            pipeline_name=pipeline_name,
+            as_json=as_json,
+        )
         raise typer.Exit(code=code)
     else:
         hint = "name a Python file, or a source as MODULE:SOURCE"
         raise UsageError(f"program {program!r} does not exist", hint=hint)
-    raise typer.Exit(code=run_program(Path(program), arguments or [], dlt_as_penstock=dlt_as_penstock))
+    code = run_program(Path(program), arguments or [], dlt_as_penstock=dlt_as_penstock, as_json=as_json)
+    raise typer.Exit(code=code)
 
 
 @app.command()
@@ -190,7 +199,7 @@ def packages(
     location: Annotated[str, typer.Argument(help="The folder of a pipeline's packages.")],
     load_id: Annotated[str | None, typer.Argument(help="One package, with its jobs.")] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per package.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the load packages in a folder with their states and jobs."""
     folder_packages = Packages.at(absolute_path(location))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperGroup
 
@@ -11,12 +11,28 @@ from penstock.config import pipelines_folder
 from penstock.errors import suggestion
 from penstock.pipeline.local_pipeline import local_pipelines
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 PIPELINE_NAME = "NAME"
 """The placeholder for the name of a pipeline, under which its commands are registered."""
 _HELP = "--help"
 
 
-class CommandGroup(TyperGroup):
+class _OptionOrderGroup(TyperGroup):
+    """A group whose error for an option of a command that precedes it has the right order."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options of the group; what remains is a command with its words."""
+        options = _leading_options(args, dict(_options_with_values(self)))
+        words = args[len(options) :]
+        if options and words and not ctx.resilient_parsing:
+            ctx.fail(f"Options follow the command: {ctx.command_path} {shlex.join([*words, *options])}")
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+
+class CommandGroup(_OptionOrderGroup):
     """A group whose error for an unknown command has the most similar one."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -26,7 +42,7 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-class PipelineNameGroup(TyperGroup):
+class PipelineNameGroup(_OptionOrderGroup):
     """A group that treats every word that is not one of its commands as the name of a pipeline."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -66,3 +82,27 @@ def _with_name_first(command: str, words: list[str]) -> str:
     has_name = bool(words) and not words[0].startswith("-")
     name, rest = (words[0], words[1:]) if has_name else (PIPELINE_NAME, words)
     return shlex.join([name, command, *rest])
+
+
+def _options_with_values(group: Any) -> Iterator[tuple[str, bool]]:
+    """Yield the options of the commands in a group, and whether each has a value."""
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            yield from _options_with_values(command)
+        for parameter in command.params:
+            yield from ((name, not getattr(parameter, "is_flag", True)) for name in parameter.opts)
+
+
+def _leading_options(words: list[str], has_value: Mapping[str, bool]) -> list[str]:
+    """Return the options before the first other word, with their values; none if one of them is unknown.
+
+    >>> _leading_options(["--json", "--last", "5", "shop", "trace"], {"--json": False, "--last": True})
+    ['--json', '--last', '5']
+    """
+    count = 0
+    while count < len(words) and words[count].startswith("-"):
+        name, separator, _ = words[count].partition("=")
+        if name not in has_value:
+            return []
+        count += 2 if has_value[name] and not separator else 1
+    return words[:count]

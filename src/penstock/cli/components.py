@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -18,8 +18,17 @@ from penstock.interfaces.destination import ENTRY_POINT_GROUP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from penstock.cli.json_documents import ComponentDocument
+
 _OWN_PACKAGE: Final = "penstock"
-_EXTRA_MODULES: Final = {"delta": "deltalake", "rest": "requests", "s3": "s3fs", "spark": "pyspark"}
+_EXTRA_MODULES: Final = {
+    "delta": "deltalake",
+    "duckdb": "duckdb",
+    "postgres": "psycopg",
+    "rest": "requests",
+    "s3": "s3fs",
+    "spark": "pyspark",
+}
 """The modules by which an extra is recognized."""
 
 
@@ -86,8 +95,10 @@ _FUNCTION: Final = Component(
 )
 _OWN_DESTINATIONS: Final = {
     "delta": ("Delta tables by path or catalog", ("delta", "spark")),
+    "duckdb": ("a database in one file", ("duckdb",)),
     "filesystem": ("plain files: Parquet, JSONL, CSV", ("spark",)),
     "iceberg": ("Iceberg tables in catalogs", ("spark",)),
+    "postgres": ("schemas of a Postgres database", ("postgres", "spark")),
 }
 
 
@@ -105,7 +116,7 @@ def known_destinations() -> Iterator[Component]:
     """Yield the registered destinations, and the one that every function can be.
 
     >>> [component.name for component in known_destinations() if component.distribution == "penstock"]
-    ['delta', 'filesystem', 'iceberg', 'function']
+    ['delta', 'duckdb', 'filesystem', 'iceberg', 'postgres', 'function']
     """
     for entry in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda entry: entry.name):
         if entry.module.startswith(f"{_OWN_PACKAGE}."):
@@ -123,11 +134,22 @@ def known_destinations() -> Iterator[Component]:
     yield _FUNCTION
 
 
+def _component_document(component: Component) -> ComponentDocument:
+    return {
+        "name": component.name,
+        "description": component.description,
+        "reference": component.reference,
+        "distribution": component.distribution,
+        "extras": list(component.extras),
+        "missing_extras": list(component.missing_extras),
+        "is_installed": not component.missing_extras,
+    }
+
+
 def _print_components(components: Iterable[Component], *, as_json: bool) -> None:
     if as_json:
         for component in components:
-            missing = list(component.missing_extras)
-            print_json({**asdict(component), "missing_extras": missing, "is_installed": not missing})
+            print_json(_component_document(component))
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     for component in components:

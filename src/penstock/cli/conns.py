@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -50,7 +49,7 @@ def conns(
     console = Console(highlight=False)
     for result in results:
         if as_json:
-            print_json(asdict(result))
+            print_json(result)
         else:
             _print_result(console, result)
     raise typer.Exit(code=1 if any(result.verdict == "failure" for result in results) else 0)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from penstock.cli.demo import Demo, DemoLoad
+    from penstock.cli.json_documents import DemoDocument
     from penstock.pipeline.pipeline import Pipeline
 
 _INDENT: Final = 2
@@ -113,7 +114,7 @@ class DemoReport:
             self._console.print(Text.assemble(" " * _INDENT, line), soft_wrap=True)
 
 
-def demo_document(demo: Demo, pipeline: Pipeline, loads: Sequence[DemoLoad]) -> dict[str, Any]:
+def demo_document(demo: Demo, pipeline: Pipeline, loads: Sequence[DemoLoad]) -> DemoDocument:
     """Return the results of the example as plain data."""
     return {
         "folder": str(demo.folder),

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.load_plan import LoadOptions
 from penstock.cli.output import print_json, print_text
+from penstock.cli.pipeline_changes import Yes, confirm
 from penstock.cli.pipeline_options import AsJson  # noqa: TC001 - typer reads the annotation
-from penstock.cli.pipelines import Yes, confirm
 from penstock.cli.project import SECRETS_FILE, plan_project
 
 if TYPE_CHECKING:
+    from penstock.cli.json_documents import ProjectDocument
     from penstock.cli.project import ProjectPlan
 
 
@@ -50,12 +51,12 @@ def init(
     for path in changed:
         _write(folder / path, plan.files[path])
     if as_json:
-        print_json(project_document(plan, folder, changed), unmasked_key="secret_settings")
+        print_json(project_document(plan, folder, changed), unmasked=("secret_settings",))
     else:
         print_text("\n".join(_project_lines(plan, folder, changed)))
 
 
-def project_document(plan: ProjectPlan, folder: Path, written: list[str]) -> dict[str, Any]:
+def project_document(plan: ProjectPlan, folder: Path, written: list[str]) -> ProjectDocument:
     """Return the project as plain data, without its secrets."""
     return {
         "name": plan.name,

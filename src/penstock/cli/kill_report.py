@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.padding import Padding
 from rich.syntax import Syntax
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from penstock.cli.json_documents import KillDemoDocument
     from penstock.cli.kill_demo import InterruptedPackage, KillDemo, KilledLoad, ProgramRun, RowComparison
     from penstock.cli.program_steps import DurableStep
 
@@ -142,7 +142,7 @@ def is_exactly_once(killed_loads: Sequence[KilledLoad], checks: Sequence[RowComp
 
 def kill_document(
     demo: KillDemo, killed_loads: Sequence[KilledLoad], checks: Sequence[RowComparison]
-) -> dict[str, Any]:
+) -> KillDemoDocument:
     """Return the kills and the counts as plain data."""
     return {
         "folder": str(demo.folder),
@@ -153,19 +153,19 @@ def kill_document(
         "kills": [
             {
                 "day": killed_load.day,
-                "step": asdict(killed_load.step),
+                "step": killed_load.step,
                 "process": killed_load.killed_run.process_id,
                 "seconds": killed_load.killed_run.seconds,
                 "visible_days": killed_load.visible_days,
-                "package": asdict(killed_load.package),
-                "resumed_steps": killed_load.resumed_steps,
+                "package": killed_load.package,
+                "resumed_steps": list(killed_load.resumed_steps),
                 "resumed_seconds": killed_load.next_run.seconds,
-                "tables": [asdict(check) for check in killed_load.rows],
+                "tables": list(killed_load.rows),
             }
             for killed_load in killed_loads
         ],
         "missed_kills": demo.missed,
-        "tables": [asdict(check) for check in checks],
+        "tables": list(checks),
     }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
+from contextlib import nullcontext
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -13,11 +12,12 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from penstock.cli.load_plan import DATASET_NAME, LoadOptions, LoadPlan, plan_load
-from penstock.cli.output import print_json, print_text
+from penstock.cli.output import print_json, print_text, print_to_stderr
 from penstock.cli.pipeline_options import AsJson  # noqa: TC001 - typer reads the annotation
 from penstock.redaction import remember_secret
 
 if TYPE_CHECKING:
+    from penstock.cli.json_documents import LoadDocument, RunDocument, ScriptDocument
     from penstock.load.report import LoadInfo
 
 _THEME = "ansi_dark"
@@ -85,10 +85,11 @@ def load(  # noqa: PLR0913 - the options of the command
     if print_script:
         _print_script(plan, as_json=as_json)
         return
-    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+    with print_to_stderr() if as_json else nullcontext():
         info = run_plan(plan)
     if as_json:
-        print_json(load_document(plan, info), unmasked_key="script")
+        document: LoadDocument = {**run_document(info, seconds=info.total_seconds), "script": plan.script}
+        print_json(document, unmasked=("rows", "script"))
     else:
         print_text(str(info))
         print_text("\nThe same in Python:\n")
@@ -110,23 +111,31 @@ def run_plan(plan: LoadPlan) -> LoadInfo:
     return info
 
 
-def load_document(plan: LoadPlan, info: LoadInfo) -> dict[str, Any]:
-    """Return the result of a load as plain data."""
+def run_document(info: LoadInfo, *, seconds: float | None) -> RunDocument:
+    """Return the result of a run as plain data."""
     return {
-        "pipeline_name": plan.pipeline_name,
+        "pipeline_name": info.pipeline_name,
         "dataset_name": info.dataset_name,
         "location": info.location,
-        "seconds": info.total_seconds,
-        "load_ids": [package.load_id for package in info.packages],
-        "rows": {table.table: table.rows for package in info.packages for table in package.tables},
+        "seconds": seconds,
+        "load_ids": info.loads_ids,
+        "rows": _row_counts(info),
         "has_failed_jobs": info.has_failed_jobs,
-        "script": plan.script,
     }
+
+
+def _row_counts(info: LoadInfo) -> dict[str, int | None]:
+    counts: dict[str, int | None] = {}
+    for table in (table for package in info.packages for table in package.tables):
+        before = counts.get(table.table, 0)
+        counts[table.table] = None if table.rows is None or before is None else before + table.rows
+    return counts
 
 
 def _print_script(plan: LoadPlan, *, as_json: bool) -> None:
     if as_json:
-        print_json({"pipeline_name": plan.pipeline_name, "script": plan.script}, unmasked_key="script")
+        document: ScriptDocument = {"pipeline_name": plan.pipeline_name, "script": plan.script}
+        print_json(document, unmasked=("script",))
         return
     console = Console(highlight=False)
     if console.is_terminal:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
-from typing import Any
+from contextlib import redirect_stdout
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from penstock.config import redact
 from penstock.redaction import MASK, is_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from contextlib import AbstractContextManager
+
+    from _typeshed import DataclassInstance
 
 # A message of a library may contain control characters, which could move the cursor.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -39,6 +48,8 @@ def mask_secrets(value: Any, *, is_secret: bool = False) -> Any:
     >>> mask_secrets({"page": 7, "api_key": "hush", "tokens": {"of": ["ada"]}})
     {'page': 7, 'api_key': '***', 'tokens': {'of': ['***']}}
     """
+    if is_dataclass(value) and not isinstance(value, type):
+        return mask_secrets(asdict(value), is_secret=is_secret)
     if isinstance(value, Mapping):
         return {
             key: mask_secrets(item, is_secret=is_secret or is_secret_name(str(key)))
@@ -56,10 +67,17 @@ def print_text(text: str, *, err: bool = False) -> None:
     typer.echo(printable(redact(text)), err=err)
 
 
-def print_json(document: Mapping[str, Any], *, unmasked_key: str | None = None) -> None:
+def print_to_stderr() -> AbstractContextManager[Any]:
+    """Redirect what a program prints in the block: with `--json` the standard output has only objects."""
+    return redirect_stdout(sys.stderr)
+
+
+def print_json(document: Mapping[str, Any] | DataclassInstance, *, unmasked: Collection[str] = ()) -> None:
     """Print one JSON object in one line.
 
-    The values below `unmasked_key` are numbers by names of the user, which may look like names of secrets.
+    The values below the keys in `unmasked` have keys by the user, which may look like names of secrets.
     """
-    unmasked = {} if unmasked_key is None else {unmasked_key: document[unmasked_key]}
-    typer.echo(json.dumps({**mask_secrets(document), **unmasked}, default=str))
+    masked = mask_secrets(document)
+    if isinstance(document, Mapping):
+        masked |= {key: document[key] for key in unmasked}
+    typer.echo(json.dumps(masked, default=str))

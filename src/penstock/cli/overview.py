@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -18,8 +17,9 @@ from penstock.pipeline.trace import RunStart
 from penstock.pipeline.workdir import WorkDir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    from penstock.cli.json_documents import LeaseSummary, PipelineOverview, PipelineSummary, RunSummary
     from penstock.package.lease import LeaseStatus
     from penstock.pipeline.pipeline import Pipeline
     from penstock.pipeline.trace import PipelineTrace
@@ -32,7 +32,7 @@ _UNFINISHED_RESULTS = {
 }
 
 
-def pipeline_summary(local: LocalPipeline) -> dict[str, Any]:
+def pipeline_summary(local: LocalPipeline) -> PipelineSummary:
     """Return the local facts of a pipeline without reading its destination."""
     last_target, problem = LastTarget.try_load(WorkDir(local.path))
     return {
@@ -45,15 +45,21 @@ def pipeline_summary(local: LocalPipeline) -> dict[str, Any]:
     }
 
 
-def run_summary(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
+def run_summary(run: PipelineTrace | RunStart | None) -> RunSummary | None:
     """Return the result of a run, finished or not; None without a run."""
     if run is None:
         return None
     if isinstance(run, RunStart):
-        no_result = {"seconds": None, "failed_step": None, "error_code": None, "failed_jobs": 0}
         state = run.state
-        error = None if state == "running" else f"{run.outcome}; {run.hint}"
-        return {"started_at": run.started_at.isoformat(), "state": state, "error": error, **no_result}
+        return {
+            "started_at": run.started_at.isoformat(),
+            "state": state,
+            "seconds": None,
+            "failed_step": None,
+            "error": None if state == "running" else f"{run.outcome}; {run.hint}",
+            "error_code": None,
+            "failed_jobs": 0,
+        }
     failed = run.failed_step
     return {
         "started_at": run.started_at.isoformat(),
@@ -70,7 +76,7 @@ def run_summary(run: PipelineTrace | RunStart | None) -> dict[str, Any] | None:
     }
 
 
-def pipeline_overview(pipeline: Pipeline) -> dict[str, Any]:
+def pipeline_overview(pipeline: Pipeline) -> PipelineOverview:
     """Return the facts to look at first when something is wrong."""
     extracted = list(pipeline.list_extracted_load_packages())
     normalized = list(pipeline.list_normalized_load_packages())
@@ -92,19 +98,22 @@ def pipeline_overview(pipeline: Pipeline) -> dict[str, Any]:
     }
 
 
-def lease_summary(lease: LeaseStatus | None) -> dict[str, Any] | None:
+def lease_summary(lease: LeaseStatus | None) -> LeaseSummary | None:
     """Return who holds a lease; None if it is not held."""
     if lease is None:
         return None
     last_heartbeat_at = lease.last_heartbeat_at
     return {
-        **asdict(lease),
+        "host": lease.host,
+        "process": lease.process,
+        "user": lease.user,
         "started_at": lease.started_at.isoformat(),
         "last_heartbeat_at": None if last_heartbeat_at is None else last_heartbeat_at.isoformat(),
+        "is_expired": lease.is_expired,
     }
 
 
-def pipelines_table(summaries: Iterable[Mapping[str, Any]]) -> Table:
+def pipelines_table(summaries: Iterable[PipelineSummary]) -> Table:
     """Return a table with one line per pipeline."""
     table = Table()
     table.add_column("pipeline", no_wrap=True)
@@ -125,7 +134,7 @@ def pipelines_table(summaries: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def overview_lines(overview: Mapping[str, Any]) -> list[str]:
+def overview_lines(overview: PipelineOverview) -> list[str]:
     """Return the lines of an overview for people."""
     target = f"{overview['destination'] or 'no destination'}, dataset {overview['dataset_name']!r}"
     pending = {"extracted": overview["extracted_packages"], "normalized": overview["normalized_packages"]}
@@ -144,7 +153,7 @@ def overview_lines(overview: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _result_text(run: Mapping[str, Any] | None) -> Text:
+def _result_text(run: RunSummary | None) -> Text:
     if run is None:
         return Text(_NONE)
     if run["state"] != "finished":
@@ -155,10 +164,10 @@ def _result_text(run: Mapping[str, Any] | None) -> Text:
     return Text(f"failed in {run['failed_step']}", style="red")
 
 
-def _run_text(run: Mapping[str, Any] | None) -> str:
+def _run_text(run: RunSummary | None) -> str:
     if run is None:
         return "none on this machine"
-    if run["state"] != "finished":
+    if run["seconds"] is None:
         return f"started at {_short_timestamp(run['started_at'])} UTC, {run['error'] or 'is still running'}"
     started = f"{_short_timestamp(run['started_at'])} UTC, {human_seconds(run['seconds'])}"
     if run["failed_step"] is None:
@@ -166,7 +175,7 @@ def _run_text(run: Mapping[str, Any] | None) -> str:
     return f"{started}, failed in {run['failed_step']} ({run['error_code'] or 'no code'}): {run['error']}"
 
 
-def _lease_text(lease: Mapping[str, Any]) -> str:
+def _lease_text(lease: LeaseSummary) -> str:
     """Return who holds a lease, and its last heartbeat."""
     heartbeat = lease["last_heartbeat_at"]
     text = f"process {lease['process']} of {lease['user']} on {lease['host']}, last heartbeat " + (
@@ -175,7 +184,7 @@ def _lease_text(lease: Mapping[str, Any]) -> str:
     return f"{text}; expired, the next run takes it" if lease["is_expired"] else text
 
 
-def _left_out_text(run: Mapping[str, Any]) -> str:
+def _left_out_text(run: RunSummary) -> str:
     """Return how many jobs a run has left out; empty if none."""
     count: int = run["failed_jobs"]
     return f"loaded without {human_count(count, 'failed job')}" if count else ""

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from penstock.cli.output import print_json, print_text, printable
 from penstock.interfaces.humanize import human_size
+from penstock.package.info import package_job_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +52,7 @@ def print_failed_jobs(infos: Iterable[LoadPackageInfo], *, as_json: bool) -> boo
     failed = [(info.load_id, job) for info in infos for job in _sorted_jobs(info) if job.failed_message]
     for load_id, job in failed:
         if as_json:
-            print_json({"load_id": load_id, **job.asdict()})
+            print_json(package_job_document(load_id, job))
         else:
             print_text(f"Package {load_id}: {job.asstr(verbosity=1)}")
     if not failed and not as_json:

@@ -1,15 +1,14 @@
-"""`penstock pipeline`: the commands that inspect and repair pipelines."""
+"""`penstock pipeline`: the commands for pipelines, and those that inspect them."""
 
 from __future__ import annotations
 
 import json
-import sys
 import webbrowser
 from contextlib import suppress
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, assert_never
+from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 from rich.console import Console
@@ -17,14 +16,20 @@ from rich.console import Console
 from penstock.cli.command_groups import PIPELINE_NAME, CommandGroup, PipelineNameGroup
 from penstock.cli.output import mask_secrets, print_json, print_text, printable
 from penstock.cli.overview import overview_lines, pipeline_overview, pipeline_summary, pipelines_table
-from penstock.cli.packages import print_failed_jobs, print_package, print_packages, size_of
+from penstock.cli.packages import print_failed_jobs, print_package, print_packages
+from penstock.cli.pipeline_changes import (
+    abort_packages,
+    drop,
+    drop_pending,
+    fail_job,
+    pending_ids,
+    sync,
+)
 from penstock.cli.pipeline_options import (
     AsJson,
     PipelineRef,
     PipelinesDir,
-    location_of,
     pipeline_name,
-    target_of,
     with_pipeline,
 )
 from penstock.cli.report import pipeline_report
@@ -32,28 +37,23 @@ from penstock.cli.report_page import report_page
 from penstock.cli.report_server import ReportServer
 from penstock.cli.why import why
 from penstock.config import pipelines_folder
-from penstock.errors import PipelineNeverRan, UsageError
-from penstock.pipeline import late_imports
-from penstock.pipeline.local_pipeline import LocalPipeline, local_pipelines
+from penstock.errors import PipelineNeverRan
+from penstock.pipeline.local_pipeline import local_pipelines
 from penstock.pipeline.workdir import write_text
 from penstock.schema.box_diagram import to_box_diagram
 from penstock.schema.document import to_yaml, with_data_tables_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from penstock.cli.json_documents import ReportServerDocument
     from penstock.package import LoadPackageInfo
-    from penstock.pipeline.drop_resources import ResourceDrop
     from penstock.pipeline.pipeline import Pipeline
     from penstock.schema import Schema
 
-EXIT_NOT_CONFIRMED = 2
-"""The exit code of a command that needs a confirmation and has no terminal."""
 EXIT_FAILED_JOBS = 3
 """The exit code of a command that finds failed jobs."""
-_AFTER_DROP_TEXT = "The next run extracts the dropped data again and starts work items from scratch."
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 pipelines = typer.Typer(cls=PipelineNameGroup, help="Inspect and repair pipelines.", no_args_is_help=True)
@@ -102,7 +102,8 @@ def show_pipelines(
     folder = (pipelines_dir or pipelines_folder()).absolute()
     with ReportServer(folder, port) as server:
         if as_json:
-            print_json({"url": server.url, "pipelines_dir": str(folder)})
+            address: ReportServerDocument = {"url": server.url, "pipelines_dir": str(folder)}
+            print_json(address)
         else:
             print_text(f"Serving the reports at {server.url} until Ctrl-C.")
         if open_page:
@@ -117,7 +118,7 @@ def info(ref: PipelineRef, *, as_json: AsJson = False) -> None:
     """Show the destination, the result of the last run and the pending packages."""
     overview = pipeline_overview(ref.open())
     if as_json:
-        print_json(overview, unmasked_key="schemas")
+        print_json(overview, unmasked=("schemas",))
     else:
         print_text("\n".join(overview_lines(overview)))
 
@@ -237,128 +238,13 @@ def state(ref: PipelineRef, *, as_json: AsJson = False) -> None:
         typer.echo(json.dumps(mask_secrets(values), indent=2, default=str))
 
 
-@pipeline_commands.command()
-@with_pipeline
-def sync(
-    ref: PipelineRef,
-    *,
-    forget: Annotated[
-        bool,
-        typer.Option("--forget", help="Delete local state and schemas if the dataset does not exist."),
-    ] = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Restore state and schemas from the destination; ask before local ones are replaced."""
-    pipeline = ref.open()
-    effect = _sync_effect(pipeline, forget=forget)
-    if effect is not None:
-        confirm([f"The state and the schemas in {pipeline.working_dir} are {effect}."], yes=yes)
-    pipeline.sync_destination()
-    version, schemas = pipeline.state.get("_state_version"), list(pipeline.schemas)
-    if as_json:
-        print_json({"pipeline_name": pipeline.pipeline_name, "state_version": version, "schemas": schemas})
-    else:
-        print_text(f"The state has version {version} and the schemas {', '.join(schemas)}.")
-
-
-@pipeline_commands.command("drop-pending-packages", help="The same as drop-pending.")
-@pipeline_commands.command("drop-pending")
-@with_pipeline
-def drop_pending(
-    ref: PipelineRef,
-    *,
-    keep_partial: Annotated[bool, typer.Option("--keep-partial", help="Keep a started load.")] = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Drop the pending packages and roll back a load that has started; ask first."""
-    pipeline = ref.open()
-    pending = _pending_ids(pipeline)
-    if pending:
-        effects = [
-            _drop_effect(pipeline.get_load_package_info(load_id), keep_partial=keep_partial)
-            for load_id in pending
-        ]
-        confirm([*effects, _AFTER_DROP_TEXT], yes=yes)
-        pipeline.drop_pending_packages(with_partial_loads=not keep_partial)
-    remaining = _pending_ids(pipeline) if pending else []
-    dropped = [load_id for load_id in pending if load_id not in remaining]
-    if as_json:
-        print_json({"pipeline_name": pipeline.pipeline_name, "dropped": dropped, "kept": remaining})
-    elif pending:
-        print_text(f"Dropped {len(dropped)}, kept {len(remaining)}.")
-    else:
-        print_text("No packages are pending.")
-
-
-@pipeline_commands.command()
-@with_pipeline
-def drop(
-    ref: PipelineRef,
-    resources: Annotated[
-        list[str] | None, typer.Argument(help="Names of resources, or patterns such as re:^repo_.")
-    ] = None,
-    *,
-    drop_all: Annotated[bool, typer.Option("--drop-all", help="Drop all resources of the schema.")] = False,
-    state_paths: Annotated[
-        list[str] | None, typer.Option("--state-paths", help="A key of the state of the source; repeatable.")
-    ] = None,
-    schema_name: Annotated[
-        str | None, typer.Option("--schema", help="By default the default schema.")
-    ] = None,
-    state_only: Annotated[bool, typer.Option("--state-only", help="Keep the tables.")] = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Drop the tables and the state of resources, which the next run starts from scratch; ask first."""
-    pipeline, names = ref.open(), resources or ()
-    options: dict[str, Any] = {
-        "schema_name": schema_name,
-        "drop_all": drop_all,
-        "state_paths": state_paths or (),
-        "state_only": state_only,
-    }
-    plan = pipeline.drop_resources(*names, **options, dry_run=True)
-    for pattern in plan.unmatched:
-        print_text(f"note: nothing belongs to {pattern!r}", err=True)
-    if not plan.is_empty:
-        if pipeline.has_pending_data:
-            raise UsageError(
-                f"packages of {pipeline.pipeline_name!r} are pending: {', '.join(_pending_ids(pipeline))}",
-                hint="run the pipeline, or drop them with abort-packages, then drop the resources",
-            )
-        confirm(_resource_drop_effects(plan), yes=yes)
-        pipeline.drop_resources(*names, **options)
-    if as_json:
-        print_json({"pipeline_name": pipeline.pipeline_name, **plan.asdict()})
-    else:
-        print_text("Nothing is to be dropped." if plan.is_empty else "Dropped.")
-
-
-@pipeline_commands.command("abort-packages")
-@with_pipeline
-def abort_packages(
-    ref: PipelineRef,
-    load_id: Annotated[
-        str | None, typer.Argument(help="Abort this package and newer ones; all by default.")
-    ] = None,
-    *,
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Abort the pending packages and roll back a load that has started; ask first."""
-    pipeline = ref.open()
-    plan = pipeline.abort_packages(load_id, dry_run=True)
-    if plan is not None:
-        affected = [pending for pending in _pending_ids(pipeline) if pending >= (load_id or "")]
-        infos = map(pipeline.get_load_package_info, affected)
-        confirm([*(_drop_effect(info, keep_partial=False) for info in infos), _AFTER_DROP_TEXT], yes=yes)
-        plan = pipeline.abort_packages(load_id)
-    if as_json:
-        print_json({"pipeline_name": pipeline.pipeline_name, "aborted": plan})
-    else:
-        print_text("No packages are pending." if plan is None else f"Aborted {len(affected)}.")
+pipeline_commands.command()(with_pipeline(sync))
+pipeline_commands.command("drop-pending")(with_pipeline(drop_pending))
+pipeline_commands.command("drop-pending-packages", help="The same as drop-pending.")(
+    with_pipeline(drop_pending)
+)
+pipeline_commands.command()(with_pipeline(drop))
+pipeline_commands.command("abort-packages")(with_pipeline(abort_packages))
 
 
 @pipeline_commands.command("load-package")
@@ -378,38 +264,7 @@ def load_package(
     print_package(pipeline.get_load_package_info(load_id or ids[-1]), as_json=as_json)
 
 
-@pipeline_commands.command("fail-job")
-@with_pipeline
-def fail_job(
-    ref: PipelineRef,
-    load_id: Annotated[str, typer.Argument(help="The id of the package.")],
-    job: Annotated[str, typer.Argument(help="The file name of the job.")],
-    *,
-    yes: Yes = False,
-    as_json: AsJson = False,
-) -> None:
-    """Fail a job that waits for another try: the next load leaves out its chain of tables; ask first."""
-    pipeline = ref.open()
-    confirm([f"Job {job} fails. The next load leaves out its table, with nested and parent tables."], yes=yes)
-    path = pipeline.fail_pending_job(load_id, job)
-    if as_json:
-        print_json({"pipeline_name": pipeline.pipeline_name, "load_id": load_id, "path": path})
-    else:
-        print_text(f"Moved to {path}.")
-
-
-def confirm(effects: Sequence[str], *, yes: bool) -> None:
-    """Print the effects and exit unless the user confirms; without a terminal, only `yes` confirms."""
-    for line in effects:
-        print_text(line, err=True)
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        print_text("penstock: a confirmation is needed, and there is no terminal: pass --yes", err=True)
-        raise typer.Exit(code=EXIT_NOT_CONFIRMED)
-    if not typer.confirm("Continue?", err=True):
-        print_text("Nothing was changed.", err=True)
-        raise typer.Exit(code=1)
+pipeline_commands.command("fail-job")(with_pipeline(fail_job))
 
 
 def _package_infos(pipeline: Pipeline) -> Iterator[LoadPackageInfo]:
@@ -417,66 +272,7 @@ def _package_infos(pipeline: Pipeline) -> Iterator[LoadPackageInfo]:
 
 
 def _all_ids(pipeline: Pipeline) -> list[str]:
-    return sorted({*_pending_ids(pipeline), *pipeline.list_retained_load_packages()})
-
-
-def _pending_ids(pipeline: Pipeline) -> list[str]:
-    return sorted({*pipeline.list_extracted_load_packages(), *pipeline.list_normalized_load_packages()})
-
-
-def _sync_effect(pipeline: Pipeline, *, forget: bool) -> str | None:
-    """Return what a sync does to the local state; None if it replaces nothing.
-
-    A missing dataset may be a deleted one or a mistyped location: without `forget` it is an error.
-    """
-    target = target_of(pipeline)
-    if target is None:
-        return None
-    dataset = f"{target.destination.destination_name} dataset {pipeline.dataset_name!r}"
-    outcome = late_imports.sync.preview_sync(target)
-    if outcome == "restored" and LocalPipeline(Path(pipeline.working_dir)).state is not None:
-        return f"replaced by those of {dataset}, which are newer"
-    if outcome != "forgotten":
-        return None
-    if not forget:
-        raise UsageError(
-            f"{dataset} does not exist at {location_of(pipeline)}, but this machine has a state of it",
-            hint="correct --location, --destination or --dataset-name; if the dataset was deleted, --forget "
-            "deletes the state and the schemas on this machine",
-        )
-    return f"deleted, because {dataset} does not exist"
-
-
-def _resource_drop_effects(plan: ResourceDrop) -> list[str]:
-    """Return a line for each kind of thing that is dropped."""
-    effects = {
-        "Tables that are dropped": plan.tables,
-        "Resources whose state is deleted": plan.resource_states,
-        "State keys that are deleted": plan.state_paths,
-    }
-    lines = [f"{effect}: {', '.join(names)}" for effect, names in effects.items() if names]
-    return [f"Schema {plan.schema_name}, resources: {', '.join(plan.resources) or 'none'}", *lines]
-
-
-def _drop_effect(info: LoadPackageInfo, *, keep_partial: bool) -> str:
-    """Return one line about what dropping does to a package."""
-    facts = (info.state, info.schema_name and f"schema {info.schema_name}", size_of(info))
-    package = f"Package {info.load_id} ({', '.join(filter(None, facts))})"
-    if not _has_started(info):
-        return f"{package} is deleted."
-    if keep_partial:
-        return f"{package} has started to load and is kept."
-    return f"{package} has started to load: it is aborted, and its changes to tables are rolled back."
-
-
-def _has_started(info: LoadPackageInfo) -> bool:
-    """Return whether tables may have rows of the package: only a sealed load is applied to them."""
-    attempted = (
-        state != "new_jobs" or job.job_file_info.retry_count
-        for state, jobs in info.jobs.items()
-        for job in jobs
-    )
-    return info.sequence is not None and any(attempted)
+    return sorted({*pending_ids(pipeline), *pipeline.list_retained_load_packages()})
 
 
 def _render_schema(schema: Schema, schema_format: SchemaFormat) -> str:

@@ -6,13 +6,15 @@ import inspect
 import runpy
 import sys
 import traceback
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.cli.load import run_document
 from penstock.cli.load_plan import destination_of
-from penstock.cli.output import print_text
+from penstock.cli.output import print_json, print_text, print_to_stderr
 from penstock.compat.import_hook import as_dlt
 from penstock.config import redact
 from penstock.errors import PenstockError, UsageError, suggestion
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-def run_program(program: Path, arguments: Sequence[str], *, dlt_as_penstock: bool) -> int:
+def run_program(program: Path, arguments: Sequence[str], *, dlt_as_penstock: bool, as_json: bool) -> int:
     """Run a program as `python PROGRAM ARGUMENTS` would, and return its exit code.
 
     The code is 1 after an error, and where the last load of the active pipeline left failed jobs.
+    With `as_json` the program prints to the standard error.
     """
     if dlt_as_penstock:
         as_dlt()
@@ -39,15 +42,24 @@ def run_program(program: Path, arguments: Sequence[str], *, dlt_as_penstock: boo
     sys.argv = [str(program), *arguments]
     sys.path.insert(0, str(program.resolve().parent))
     try:
-        runpy.run_path(str(program), run_name="__main__")
-    except Exception as error:
+        with print_to_stderr() if as_json else nullcontext():
+            runpy.run_path(str(program), run_name="__main__")
+    except SystemExit as error:
+        if error.code:
+            raise
+    except Exception as error:  # the code is the user's, and may raise anything
         _print_traceback(error)
         return 1
-    return _report_failed_jobs(start)
+    return _report_load(start, as_json=as_json)
 
 
 def run_source(
-    reference: str, *, destination: str | None, dataset_name: str | None, pipeline_name: str | None
+    reference: str,
+    *,
+    destination: str | None,
+    dataset_name: str | None,
+    pipeline_name: str | None,
+    as_json: bool,
 ) -> int:
     """Run a source or resource, named as `module:name`, in a pipeline, and return the exit code.
 
@@ -57,19 +69,20 @@ def run_source(
     module_name, _, name = reference.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        data = _source_named(name, _import(module_name))
-        pipeline = create_pipeline(
-            pipeline_name or name,
-            destination=None if destination is None else _destination(destination),
-            dataset_name=dataset_name,
-        )
-        print_text(str(pipeline.run(data() if _is_factory(data) else data)))
+        with print_to_stderr() if as_json else nullcontext():
+            data = _source_named(name, _import(module_name))
+            pipeline = create_pipeline(
+                pipeline_name or name,
+                destination=None if destination is None else _destination(destination),
+                dataset_name=dataset_name,
+            )
+            print_text(str(pipeline.run(data() if _is_factory(data) else data)))
     except PenstockError:
         raise
-    except Exception as error:
+    except Exception as error:  # the code is the user's, and may raise anything
         _print_traceback(error)
         return 1
-    return _report_failed_jobs(start)
+    return _report_load(start, as_json=as_json)
 
 
 def _import(name: str) -> ModuleType:
@@ -124,12 +137,15 @@ def _print_traceback(error: Exception) -> None:
     print(redact(text), end="", file=sys.stderr)
 
 
-def _report_failed_jobs(since: datetime) -> int:
+def _report_load(since: datetime, *, as_json: bool) -> int:
+    """Report the failed jobs of the last load of the active pipeline, and return the exit code."""
     pipeline = active_pipeline()
     trace = pipeline.last_trace if pipeline is not None else None
-    if trace is None or trace.started_at < since:
+    if trace is None or trace.started_at < since or trace.last_load_info is None:
         return 0
-    if trace.last_load_info is None or not trace.last_load_info.has_failed_jobs:
+    if as_json:
+        print_json(run_document(trace.last_load_info, seconds=trace.seconds), unmasked=("rows",))
+    if not trace.last_load_info.has_failed_jobs:
         return 0
     name = trace.pipeline_name
     print(

@@ -54,13 +54,8 @@ class StepAnnouncer:
 
     def receive_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Announce an audit event if it is a step."""
-        position = _PATH_ARGUMENTS.get(event)
-        if position is None or (event == "open" and not _opens_for_writing(arguments[2])):
-            return
-        if not isinstance(arguments[position], str | bytes | os.PathLike):
-            return
-        path = os.fsdecode(arguments[position])
-        if path.startswith(self._root) and not _NO_STEP.search(path):
+        path = changed_path(event, arguments)
+        if path is not None and path.startswith(self._root) and not _NO_STEP.search(path):
             with self._lock:
                 self._announce(path.removeprefix(self._root), is_removal=event == "os.remove")
 
@@ -79,6 +74,15 @@ class StepAnnouncer:
         next_stage = _LAST_FILES.get(step.path)
         if next_stage is not None:
             self._stage, self._number = next_stage, 0
+
+
+def changed_path(event: str, arguments: tuple[Any, ...]) -> str | None:
+    """Return the path of the file that an audit event is about to change; None for other events."""
+    position = _PATH_ARGUMENTS.get(event)
+    if position is None or (event == "open" and not _opens_for_writing(arguments[2])):
+        return None
+    path = arguments[position]
+    return os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else None
 
 
 def _opens_for_writing(flags: object) -> bool:

@@ -34,11 +34,14 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from penstock.cli.json_documents import ReportedPackage, RunSummary
     from penstock.interfaces import CommitRecord
     from penstock.package import LoadPackageInfo
     from penstock.pipeline.pipeline import Pipeline
+    from penstock.pipeline.trace import PipelineTraceDocument
     from penstock.pipeline.workspace import Workspace
     from penstock.schema import Table
+    from penstock.schema.stored_schema import TStoredSchema
 
 Result = TypeVar("Result")
 MAX_LOADS: Final = 100
@@ -108,20 +111,20 @@ class PipelineReport:
     destination: str | None
     dataset_name: str
     location: str | None
-    runs: tuple[Mapping[str, Any], ...]
+    runs: tuple[RunSummary, ...]
     """The last runs, newest first."""
-    trace: Mapping[str, Any] | None
+    trace: PipelineTraceDocument | None
     """The trace of the last run that ended."""
     loads: tuple[ReportedLoad, ...]
     """The last complete loads, oldest first."""
     tables: tuple[ReportedTable, ...]
-    schemas: tuple[Mapping[str, Any], ...]
+    schemas: tuple[TStoredSchema, ...]
     changes: tuple[SchemaChange, ...]
     """The changes of schemas, oldest first."""
     quarantine: tuple[QuarantineReason, ...]
     rejects: tuple[Mapping[str, Any], ...]
     """The values that contracts refused in the last runs, newest first."""
-    packages: tuple[Mapping[str, Any], ...]
+    packages: tuple[ReportedPackage, ...]
     """The pending packages, and the last ones that were loaded, oldest first."""
     state: Mapping[str, Any]
     omissions: tuple[str, ...]
@@ -160,7 +163,7 @@ class _ReportReader:
         traces = [run.asdict() for run in runs if isinstance(run, PipelineTrace)]
         commits = self._commits()
         schemas = self._schemas()
-        packages = self._attempt("the packages", self._packages, default=list[Mapping[str, Any]]())
+        packages = self._attempt("the packages", self._packages, default=list["ReportedPackage"]())
         state = None
         if not self._is_dataset_missing:
             state = self._attempt("the state at the destination", lambda: pipeline.state, default=None)
@@ -256,7 +259,7 @@ class _ReportReader:
         documents = (workdir.schema(name) for name in names)
         return [Schema.from_dict(document) for document in documents if document is not None]
 
-    def _packages(self) -> list[Mapping[str, Any]]:
+    def _packages(self) -> list[ReportedPackage]:
         """Return the pending packages and the last ones that were loaded, oldest first."""
         pipeline = self._pipeline
         pending = [*pipeline.list_extracted_load_packages(), *pipeline.list_normalized_load_packages()]
@@ -430,7 +433,7 @@ def _quarantine_reasons(rows: Sequence[Mapping[str, Any]]) -> tuple[QuarantineRe
     )
 
 
-def _package_facts(info: LoadPackageInfo) -> dict[str, Any]:
+def _package_facts(info: LoadPackageInfo) -> ReportedPackage:
     """Return a package with the number and the size of its jobs, and those that failed."""
     jobs = [job for jobs in info.jobs.values() for job in jobs]
     return {

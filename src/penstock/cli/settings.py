@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from penstock.cli.json_documents import SettingDocument
     from penstock.config import BaseConfiguration
     from penstock.config.explain import ExplainedValue
 
@@ -131,7 +132,7 @@ def settings_file_lines(folders: Iterable[Path]) -> Iterator[str]:
         yield f"{name}: {', '.join(existing) or 'not in ' + ', '.join(str(path.parent) for path in paths)}"
 
 
-def _value_document(value: ExplainedValue) -> dict[str, Any]:
+def _value_document(value: ExplainedValue) -> SettingDocument:
     return {
         "field": value.field,
         "origin": value.origin,

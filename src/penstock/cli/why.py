@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,6 +18,13 @@ from penstock.schema.origin import json_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from penstock.cli.json_documents import (
+        ColumnEventDocument,
+        ColumnHistoryDocument,
+        ColumnNameDocument,
+        ExampleValue,
+        VariantBase,
+    )
     from penstock.pipeline.column_history import ColumnEvent, ColumnHistory, ColumnRef
     from penstock.schema.origin import ColumnOrigin
 
@@ -57,15 +64,16 @@ def why(
         raise error if refusal is None else UsageError(error.message, hint=refusal) from error
     document = column_document(history, names)
     if as_json:
-        print_json({"pipeline_name": pipeline.pipeline_name, **document}, unmasked_key="events")
+        print_json(document, unmasked=("events",))
     else:
         print_text("\n".join(column_lines(document)))
 
 
-def column_document(history: ColumnHistory, ref: ColumnRef) -> dict[str, Any]:
+def column_document(history: ColumnHistory, ref: ColumnRef) -> ColumnHistoryDocument:
     """Return the history of a column as plain data."""
     events = [_event_document(history, ref, event) for event in history.events(ref)]
     return {
+        "pipeline_name": history.pipeline_name,
         "schema_name": ref.schema_name,
         "table": ref.table,
         "column": ref.column,
@@ -74,14 +82,14 @@ def column_document(history: ColumnHistory, ref: ColumnRef) -> dict[str, Any]:
     }
 
 
-def column_lines(document: Mapping[str, Any]) -> Iterator[str]:
+def column_lines(document: ColumnHistoryDocument) -> Iterator[str]:
     """Yield the history of a column for people."""
     yield f"{document['table']}.{document['column']}: {document['data_type'] or 'removed'}"
     for event in document["events"]:
         yield from _event_lines(event)
 
 
-def _event_document(history: ColumnHistory, ref: ColumnRef, event: ColumnEvent) -> dict[str, Any]:
+def _event_document(history: ColumnHistory, ref: ColumnRef, event: ColumnEvent) -> ColumnEventDocument:
     schema, origin, name = event.version.schema, event.origin, history.name_of(ref, event)
     variant_of = history.variant_of(ref, event)
     is_system = ref.column.startswith(SYSTEM_PREFIX) and origin is None and event.kind != "removed"
@@ -94,9 +102,7 @@ def _event_document(history: ColumnHistory, ref: ColumnRef, event: ColumnEvent) 
         "schema_version": schema.version,
         "schema_version_hash": schema.version_hash,
         "rule": origin.rule if origin else "system" if is_system else None,
-        "variant_of": None
-        if variant_of is None
-        else dict(zip(("column", "data_type"), variant_of, strict=True)),
+        "variant_of": None if variant_of is None else {"column": variant_of[0], "data_type": variant_of[1]},
         "contract": origin.permitted_by if origin else None,
         "root_table": history.root_table(ref, event),
         "path": json_path(origin.path) if origin and origin.path is not None else None,
@@ -114,7 +120,7 @@ def _event_document(history: ColumnHistory, ref: ColumnRef, event: ColumnEvent) 
     }
 
 
-def _example_document(origin: ColumnOrigin) -> dict[str, Any] | None:
+def _example_document(origin: ColumnOrigin) -> ExampleValue | None:
     """Return the place of a value: the number of its row, from 1, and the path in it."""
     if origin.position is None or origin.path is None:
         return None
@@ -122,18 +128,18 @@ def _example_document(origin: ColumnOrigin) -> dict[str, Any] | None:
     return {"file": file + 1, "row": row + 1, "path": json_path(origin.path, origin.position[1:])}
 
 
-def _event_lines(event: Mapping[str, Any]) -> Iterator[str]:
+def _event_lines(event: ColumnEventDocument) -> Iterator[str]:
     kind = f"{event['event']} as {event['data_type']}" if event["data_type"] else event["event"]
     if event["load_id"] is None:
         yield f"  {kind}"
-    elif event["is_pending"]:
+    elif event["completed_at"] is None:
         yield f"  {kind} by the pending load {event['load_id']}"
     else:
         completed_at = event["completed_at"][:19].replace("T", " ")
         yield f"  {kind} by load {event['load_id']}, complete at {completed_at} UTC"
     yield f"    schema:    version {event['schema_version']} ({event['schema_version_hash']})"
     if event["rule"]:
-        yield f"    rule:      {event['rule']}: {_rule_text(event)}"
+        yield f"    rule:      {event['rule']}: {_rule_text(event['rule'], event['variant_of'])}"
     if event["path"]:
         yield f"    path:      {event['path']}"
         yield f"    value:     {_value_text(event)}"
@@ -145,14 +151,13 @@ def _event_lines(event: Mapping[str, Any]) -> Iterator[str]:
         yield f"    unknown:   {event['unknown']}"
 
 
-def _rule_text(event: Mapping[str, Any]) -> str:
-    base = event["variant_of"]
+def _rule_text(rule: str, base: VariantBase | None) -> str:
     if base is None:
-        return _RULES[event["rule"]]
+        return _RULES[rule]
     return f"{base['column']} is {base['data_type']}, and values that do not fit it have a separate column"
 
 
-def _value_text(event: Mapping[str, Any]) -> str:
+def _value_text(event: ColumnEventDocument) -> str:
     example = event["example"]
     if example is None:
         return f"{event['value_type']}, by the type of the frame's column"
@@ -161,7 +166,7 @@ def _value_text(event: Mapping[str, Any]) -> str:
     return f"{event['value_type']}, such as {example['path']} in {row}"
 
 
-def _name_text(name: Mapping[str, Any], *, is_variant: bool) -> str:
+def _name_text(name: ColumnNameDocument, *, is_variant: bool) -> str:
     keys, normalized, convention = name["keys"], name["normalized"], name["convention"]
     text = "the key" if keys == [normalized] else f"{' and '.join(map(repr, keys))} by {convention}"
     text += ", and the type of the values" if is_variant else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, quote, unquote, urlencode
@@ -108,6 +109,18 @@ def _is_password_cut(parts: re.Match[str]) -> bool:
     no_login = not parts["username"] and not parts["database"]
     nowhere = not parts["host"] and not parts["ipv6"]
     return "@" in query.partition("=")[0] or ("@" in query and (no_login or nowhere))
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine.
+
+    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("db.example.org")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 @configspec

@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 from sqlglot import exp
 
 from penstock.dataset.query_text import (
-    DIALECT,
     VALUES_FRAME,
     bind_values,
     escape_braces,
@@ -23,7 +22,7 @@ from penstock.dataset.query_text import (
     without_dataset_name,
 )
 from penstock.dataset.relation import Relation, table_relation
-from penstock.dataset.sqlclient import SqlClient
+from penstock.dataset.sqlclient import DatasetSqlClient
 from penstock.dataset.view import DatasetView
 from penstock.errors import TableNotFound, UsageError
 from penstock.package.file_ledger import LOADS_TABLE
@@ -35,9 +34,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from penstock.dataset.database import DatabaseReader
     from penstock.dataset.query_text import BoundStatement
     from penstock.dataset.view import DatasetSource
     from penstock.interfaces import JobClientBase
+    from penstock.interfaces.sql_client import SqlSession
 
     DatasetSchema = Schema | str | Iterable[Schema | str] | None
 
@@ -84,10 +85,17 @@ class Dataset:
     """
 
     def __init__(
-        self, source: DatasetSource, *, name: str, consistent: bool = True, schema: DatasetSchema = None
+        self,
+        source: DatasetSource,
+        *,
+        name: str,
+        consistent: bool = True,
+        schema: DatasetSchema = None,
+        session: SqlSession | None = None,
     ) -> None:
+        """`session` is an open connection to the database of the tables, which then runs all queries."""
         self._source, self.dataset_name = source, name
-        self._view = DatasetView(source, name=name, consistent=consistent)
+        self._view = DatasetView(source, name=name, consistent=consistent, session=session)
         self._selected = [schema] if isinstance(schema, (str, Schema)) else schema and list(schema)
 
     @property
@@ -127,12 +135,12 @@ class Dataset:
         return next(iter(self.schemas), None)
 
     @property
-    def sql_client(self) -> SqlClient:
+    def sql_client(self) -> DatasetSqlClient:
         """A client for queries and for statements that change tables."""
-        return SqlClient(self._source, dataset_name=self.name, open_dataset=self._reopened)
+        return DatasetSqlClient(self._source, dataset_name=self.name, open_dataset=self._reopened)
 
-    def _reopened(self) -> Dataset:
-        return Dataset(self._source, name=self.name)
+    def _reopened(self, session: SqlSession | None = None) -> Dataset:
+        return Dataset(self._source, name=self.name, session=session)
 
     @property
     def destination_client(self) -> JobClientBase:
@@ -142,7 +150,7 @@ class Dataset:
     @property
     def destination_dialect(self) -> str:
         """The SQL dialect of queries, by the name that sqlglot has for it."""
-        return DIALECT
+        return self._view.dialect
 
     def table(self, table_name: str, *, load_ids: Collection[str] | None = None) -> Relation:
         """Return a table; with `load_ids` only the rows of these loads, for tables with a load id column."""
@@ -166,16 +174,15 @@ class Dataset:
     def query(
         self, query: str | exp.Query, *args: Any, query_dialect: str | None = None, **named: Any
     ) -> Relation:
-        """Return the rows of a Spark SQL query over the tables, by their bare names.
+        """Return the rows of a query over the tables, by their bare names: in Spark SQL, or a database's.
 
         `%s` and `%(name)s` are placeholders for values, which the engine binds. Other names resolve in the
         session, so its tables and views can be joined. A query in another dialect of sqlglot is translated.
         """
+        if self._view.database is not None:
+            return self._query_database(self._view.database, query, query_dialect, args, named)
         query = spark_query(query, query_dialect)
-        if not is_query(query):
-            raise UsageError(
-                "a dataset is read-only", hint="change tables with pipeline.sql_client(), or by loading them"
-            )
+        _check_read_only(query)
         tables = self.tables
         used = mentioned_tables(query, tables)
         text = escape_braces(without_dataset_name(query, self.name, tables))
@@ -189,6 +196,26 @@ class Dataset:
         )
 
     __call__ = query
+
+    def _query_database(
+        self,
+        database: DatabaseReader,
+        query: str | exp.Query,
+        dialect: str | None,
+        args: Sequence[Any],
+        named: dict[str, Any],
+    ) -> Relation:
+        text = database.text_of(query, dialect)
+        _check_read_only(text)
+        statement = database.bind(text, args, named)
+        return Relation(
+            "query",
+            self._view,
+            tuple(mentioned_tables(text, self.tables)),
+            lambda: self._view.spark.createDataFrame(database.rows_of_text(statement)),
+            lambda: database.parse(text, args, named),
+            lambda: database.rows_of_text(statement),
+        )
 
     def row_counts(
         self,
@@ -264,3 +291,10 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<penstock.Dataset {self.name!r} at {self._source.location}>"
+
+
+def _check_read_only(text: str) -> None:
+    if not is_query(text):
+        raise UsageError(
+            "a dataset is read-only", hint="change tables with pipeline.sql_client(), or by loading them"
+        )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, assert_never
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pyspark.sql import functions as F
 from sqlglot import exp
 
-from penstock.dataset.join_path import Hop, join_path
+from penstock.dataset.conditions import Comparison, frame_condition, path_conditions, query_condition
+from penstock.dataset.join_path import join_path
 from penstock.dataset.query_text import DIALECT
 from penstock.dataset.run import (
     all_rows,
+    arrow_column_types,
     arrow_rows,
     arrow_table,
     count_rows,
@@ -41,18 +43,8 @@ if TYPE_CHECKING:
 
     Row = tuple[Any, ...]
 
-Comparison = Literal["eq", "ne", "gt", "lt", "gte", "lte", "in", "not_in"]
 Order = Literal["asc", "desc"]
 JoinKind = Literal["inner", "left", "right", "full"]
-
-_OPERATORS: Final[dict[str, type[exp.Binary]]] = {
-    "eq": exp.EQ,
-    "ne": exp.NEQ,
-    "gt": exp.GT,
-    "lt": exp.LT,
-    "gte": exp.GTE,
-    "lte": exp.LTE,
-}
 
 
 class Relation:
@@ -87,7 +79,21 @@ class Relation:
     def spark(self) -> DataFrame:
         """Return a Spark frame in the user's session."""
         with self._translate_errors():
+            if self._view.database is not None and not self._is_table:
+                return self._view.spark.createDataFrame(self.arrow())
             return self._build_frame()
+
+    @property
+    def _is_table(self) -> bool:
+        return self._tables == (self.name,) and self._build_query().find(exp.Subquery) is None
+
+    def _rows(self, limit: int | None = None) -> pa.Table | None:
+        """Return the rows, or the first ones, if they can be read without Spark."""
+        rows = self._read_small()
+        if rows is not None:
+            return rows if limit is None else rows.slice(0, limit)
+        database = self._view.database
+        return None if database is None else database.rows(self._build_query(), limit)
 
     def df(self, chunk_size: int | None = None) -> pd.DataFrame:
         """Return a pandas frame with all rows, collected on the driver, or the first `chunk_size`."""
@@ -96,24 +102,24 @@ class Relation:
     def arrow(self, chunk_size: int | None = None) -> pa.Table:
         """Return an Arrow table with all rows, collected on the driver, or the first `chunk_size`."""
         with self._translate_errors():
-            rows = self._read_small()
+            rows = self._rows(chunk_size)
             if rows is not None:
-                return rows.slice(0, chunk_size)
+                return rows
             frame = self._build_frame()
             return arrow_table(frame if chunk_size is None else frame.limit(chunk_size))
 
     def fetchall(self) -> list[Row]:
         """Return all rows as tuples."""
         with self._translate_errors():
-            rows = self._read_small()
+            rows = self._rows()
             return all_rows(self._build_frame()) if rows is None else arrow_rows(rows)
 
     def fetchmany(self, chunk_size: int = 1) -> list[Row]:
         """Return the first rows as tuples."""
         with self._translate_errors():
-            rows = self._read_small()
+            rows = self._rows(chunk_size)
             if rows is not None:
-                return arrow_rows(rows.slice(0, chunk_size))
+                return arrow_rows(rows)
             return first_rows(self._build_frame(), chunk_size)
 
     def fetchone(self) -> Row | None:
@@ -127,12 +133,14 @@ class Relation:
     def count(self) -> int:
         """Return the number of rows."""
         with self._translate_errors():
+            if self._view.database is not None:
+                return self._view.database.row_count(self._build_query())
             rows = self._read_small()
             return count_rows(self._build_frame()) if rows is None else rows.num_rows
 
     def __iter__(self) -> Iterator[Row]:
         with self._translate_errors():
-            rows = self._read_small()
+            rows = self._rows()
             yield from iter_rows(self._build_frame()) if rows is None else arrow_rows(rows)
 
     def iter_fetch(self, chunk_size: int) -> Iterator[list[Row]]:
@@ -154,7 +162,17 @@ class Relation:
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
+        if self._view.database is not None:
+            return list(self.arrow(0).column_names)
         return list(self.spark().columns)
+
+    @property
+    def column_types(self) -> list[tuple[str, str, bool]]:
+        """The name of each column, its type in Spark SQL, and whether it accepts nulls."""
+        if self._view.database is not None:
+            return arrow_column_types(self.arrow(0))
+        fields = self.spark().schema.fields
+        return [(field.name, field.dataType.simpleString(), field.nullable) for field in fields]
 
     @property
     def columns_schema(self) -> dict[str, TColumnSchema]:
@@ -162,13 +180,8 @@ class Relation:
         tables = [schema.tables[self.name] for schema in self._schemas() if self.name in schema.tables]
         stored_columns = tables[0].columns if tables else {}
         columns = (
-            column_from_spark(
-                field.name,
-                field.dataType.simpleString(),
-                nullable=field.nullable,
-                stored=stored_columns.get(field.name),
-            )
-            for field in self.spark().schema.fields
+            column_from_spark(name, kind, nullable=nullable, stored=stored_columns.get(name))
+            for name, kind, nullable in self.column_types
         )
         return {column.name: column.to_dict() for column in columns}
 
@@ -178,8 +191,8 @@ class Relation:
         return {"columns": self.columns_schema}
 
     def to_sql(self, pretty: bool = False) -> str:  # noqa: FBT001, FBT002 - dlt's signature
-        """Return an equivalent query in Spark's SQL; `dataset.query` runs it."""
-        return self._build_query().sql(dialect=DIALECT, pretty=pretty)
+        """Return an equivalent query; `dataset.query` runs it."""
+        return self._build_query().sql(dialect=self._view.dialect, pretty=pretty)
 
     def select(self, *columns: str) -> Relation:
         """Select columns."""
@@ -218,15 +231,14 @@ class Relation:
     ) -> Relation:
         """Filter rows by a comparison of a column with a value, or by an SQL condition."""
         if operator is None:
-            condition = _spark_text(column_or_expr)
             return self._derive(
-                lambda frame: frame.where(condition),
-                lambda query: _select_from(query).where(condition, dialect=DIALECT),
+                lambda frame: frame.where(_spark_text(column_or_expr)),
+                lambda query: _select_from(query).where(column_or_expr, dialect=self._view.dialect),
             )
         column = str(column_or_expr)
         return self._derive(
-            lambda frame: frame.where(_comparison(_column(column), operator, value)),
-            lambda query: _select_from(query).where(_condition(_name(column), operator, value)),
+            lambda frame: frame.where(frame_condition(_column(column), operator, value)),
+            lambda query: _select_from(query).where(query_condition(_name(column), operator, value)),
         )
 
     filter = where
@@ -263,13 +275,14 @@ class Relation:
         path = [] if on is not None else join_path(self._references(), self.name, right.name)
         relations = [*(self._table(hop.table) for hop in path[:-1]), right]
         names = [*(hop.table for hop in path[:-1]), right_name]
-        conditions = _path_conditions(path, names) if on is None else [_spark_text(on)]
+        conditions = path_conditions(path, names) if on is None else [on]
         steps = list(zip(relations, names, conditions, strict=True))
 
         def joined_frame(frame: DataFrame) -> DataFrame:
             result = frame.alias(self.name)
             for relation, name, condition in steps:
-                result = result.join(relation.spark().alias(name), F.expr(condition), kind)
+                condition_text = _spark_text(condition)
+                result = result.join(relation.spark().alias(name), F.expr(condition_text), kind)
             columns = [F.col(quote_name(self.name, name)) for name in frame.columns]
             right_columns = [
                 F.col(quote_name(right_name, name)).alias(f"{right_name}__{name}") for name in right.columns
@@ -285,7 +298,7 @@ class Relation:
             result = exp.select(*columns, *right_columns).from_(_aliased(query, self.name))
             for relation, name, condition in steps:
                 table = _aliased(relation.sqlglot_expression, name)
-                result = result.join(table, on=condition, join_type=kind, dialect=DIALECT)
+                result = result.join(table, on=condition, join_type=kind, dialect=self._view.dialect)
             return result
 
         names_read = [name for relation in relations for name in relation.table_names]
@@ -413,7 +426,8 @@ class Relation:
 
 def table_relation(name: str, view: DatasetView) -> Relation:
     """Return a table of a dataset; raise `TableNotFound` when it is read if it is unknown."""
-    table = exp.table_(exp.to_identifier(name, quoted=True), exp.to_identifier(view.name, quoted=True))
+    owner = exp.to_identifier(view.name, quoted=True) if view.database is None else None
+    table = exp.table_(exp.to_identifier(name, quoted=True), owner)
     return Relation(
         name,
         view,
@@ -444,49 +458,10 @@ def _spark_text(condition: str | exp.Condition) -> str:
     return condition if isinstance(condition, str) else condition.sql(dialect=DIALECT)
 
 
-def _path_conditions(path: list[Hop], names: list[str]) -> list[str]:
-    """Return the condition of each join; the last table may have an alias."""
-    return [
-        " AND ".join(
-            f"{quote_name(hop.before, column)} = {quote_name(name, other)}" for column, other in hop.pairs
-        )
-        for hop, name in zip(path, names, strict=True)
-    ]
-
-
-def _condition(column: exp.Column, operator: Comparison, value: Any) -> Any:
-    if operator in _OPERATORS:
-        return _OPERATORS[operator](this=column, expression=exp.convert(value))
-    is_in = column.isin(*map(exp.convert, value))
-    return is_in if operator == "in" else exp.not_(is_in)
-
-
 def _only_name(columns: Sequence[str]) -> str:
     if len(columns) != 1:
         raise UsageError(f"min and max need one column, got {len(columns)}", hint="select one column first")
     return columns[0]
-
-
-def _comparison(column: Column, operator: Comparison, value: Any) -> Column:
-    match operator:
-        case "eq":
-            return column == F.lit(value)
-        case "ne":
-            return column != F.lit(value)
-        case "gt":
-            return column > F.lit(value)
-        case "lt":
-            return column < F.lit(value)
-        case "gte":
-            return column >= F.lit(value)
-        case "lte":
-            return column <= F.lit(value)
-        case "in":
-            return column.isin(list(value))
-        case "not_in":
-            return ~column.isin(list(value))
-        case _:
-            assert_never(operator)
 
 
 def _to_pandas(table: pa.Table) -> pd.DataFrame:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import ArrayType, MapType, StructType, TimestampType
 
 if TYPE_CHECKING:
@@ -58,6 +60,24 @@ def arrow_rows(table: pa.Table) -> list[tuple[Any, ...]]:
     """
     columns = [_arrow_values(column) for column in table.columns]
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def arrow_column_types(table: pa.Table) -> list[tuple[str, str, bool]]:
+    """Return the name of each column, its type in Spark SQL, and whether it accepts nulls.
+
+    >>> arrow_column_types(pa.table({"id": [1], "at": pa.array([None], pa.timestamp("us", "UTC"))}))
+    [('id', 'bigint', True), ('at', 'timestamp', True)]
+    """
+    return [(field.name, _spark_type(field.type), field.nullable) for field in table.schema]
+
+
+def _spark_type(kind: pa.DataType) -> str:
+    if pa.types.is_timestamp(kind):
+        return "timestamp_ntz" if kind.tz is None else "timestamp"
+    try:
+        return from_arrow_type(kind).simpleString()
+    except PySparkTypeError:  # such as a time without a date
+        return "string"
 
 
 def _arrow_values(column: pa.ChunkedArray) -> list[Any]:

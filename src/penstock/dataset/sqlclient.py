@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from penstock.dataset.query_text import bind_values, is_query, resolve_tables
 from penstock.errors import UsageError
-from penstock.interfaces.sql_client import SqlClientBase
+from penstock.interfaces.sql_client import SqlClientBase, WithSqlSession
 from penstock.package.sql import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     import pandas as pd
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from penstock.dataset.relation import Relation
     from penstock.dataset.view import DatasetSource
     from penstock.interfaces import DestinationCapabilitiesContext
+    from penstock.interfaces.sql_client import SqlSession
 
     Row = tuple[Any, ...]
     ColumnDescription = tuple[str, str, None, None, None, None, bool]
@@ -44,11 +46,8 @@ class Cursor:
     @property
     def description(self) -> list[ColumnDescription]:
         """Name, Spark type and nullability of each column."""
-        fields = self._relation.spark().schema.fields
-        return [
-            (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
-            for field in fields
-        ]
+        columns = self._relation.column_types
+        return [(name, kind, None, None, None, None, nullable) for name, kind, nullable in columns]
 
     def fetchone(self) -> Row | None:
         """Return the next row; None at the end."""
@@ -98,17 +97,24 @@ class Cursor:
 _LATE_BINDING_CONF: Final = "spark.sql.legacy.parameterSubstitution.constantsOnly"
 
 
-class SqlClient(SqlClientBase["SparkSession"]):
-    """Spark SQL with the tables of one dataset by their bare names.
+class DatasetSqlClient(SqlClientBase[Any]):
+    """SQL with the tables of one dataset by their bare names, of a database or else of Spark.
 
-    Every query sees the loads that are complete when it runs, and the changes of earlier statements.
+    Every query sees the loads that are complete when it runs, and the changes of earlier statements. A client
+    of a database keeps its connection until it is closed.
     """
 
     def __init__(
-        self, source: DatasetSource, *, dataset_name: str, open_dataset: Callable[[], Queryable]
+        self,
+        source: DatasetSource,
+        *,
+        dataset_name: str,
+        open_dataset: Callable[[SqlSession | None], Queryable],
     ) -> None:
         self._source, self.dataset_name, self._open_dataset = source, dataset_name, open_dataset
-        _ = source.tables  # raises here, and not at the first query, if the destination cannot be read
+        tables = source.tables  # raises here, and not at the first query, if the destination cannot be read
+        self._database = tables if isinstance(tables, WithSqlSession) else None
+        self._stack, self._session = ExitStack(), cast("SqlSession | None", None)
 
     @property
     def capabilities(self) -> DestinationCapabilitiesContext:
@@ -116,14 +122,26 @@ class SqlClient(SqlClientBase["SparkSession"]):
         return self._source.client.capabilities
 
     @property
-    def native_connection(self) -> SparkSession:
-        """The session that runs queries."""
-        return self._source.sessions.user.spark
+    def native_connection(self) -> Any:
+        """The connection or the session that runs queries."""
+        session = self._opened_session()
+        return self._source.sessions.user.spark if session is None else session.native
+
+    def begin_transaction(self) -> AbstractContextManager[Any]:
+        """Run the statements of a block in one transaction of the database."""
+        session = self._opened_session()
+        return super().begin_transaction() if session is None else session.transaction()
+
+    def _opened_session(self) -> SqlSession | None:
+        """Return the connection of the client; None without a database."""
+        if self._session is None and self._database is not None:
+            self._session = self._stack.enter_context(self._database.sql_session())
+        return self._session
 
     @contextmanager
     def execute_query(self, query: str, *args: Any, **named: Any) -> Iterator[Cursor]:
         """Yield a cursor over the rows. Values of `%s` are positional, those of `%(name)s` are named."""
-        cursor = Cursor(self._open_dataset().query(query, *args, **named))
+        cursor = Cursor(self._query(query, args, named))
         try:
             yield cursor
         finally:
@@ -132,9 +150,17 @@ class SqlClient(SqlClientBase["SparkSession"]):
     def execute_sql(self, sql: str, *args: Any, **named: Any) -> Rows | None:
         """Run a query and return its rows, or a statement that changes a table and return None."""
         if is_query(sql):
-            return self._open_dataset().query(sql, *args, **named).fetchall()
-        self._run_dml(sql, args, named)
+            return self._query(sql, args, named).fetchall()
+        session = self._opened_session()
+        if self._database is None or session is None:
+            self._run_dml(sql, args, named)
+            return None
+        statement = bind_values(sql, args, named, placeholder=self._database.placeholder)
+        session.execute_text(statement.text, statement.values)
         return None
+
+    def _query(self, query: str, args: Sequence[Any], named: dict[str, Any]) -> Relation:
+        return self._open_dataset(self._opened_session()).query(query, *args, **named)
 
     def has_dataset(self) -> bool:
         """Return whether anything was ever loaded."""
@@ -149,7 +175,9 @@ class SqlClient(SqlClientBase["SparkSession"]):
         return quote_name(column_name)
 
     def close(self) -> None:
-        """Close the sessions that were opened to inspect or change the tables."""
+        """Close the connection, and the sessions that were opened to inspect or change the tables."""
+        self._session = None
+        self._stack.close()
         self._source.sessions.close()
 
     def _run_dml(self, sql: str, args: Sequence[Any], named: dict[str, Any]) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.dataset.database import DatabaseReader
+from penstock.dataset.query_text import DIALECT
 from penstock.dataset.visibility import (
     SYSTEM_SCHEMAS,
     VisibleVersion,
@@ -16,6 +18,7 @@ from penstock.dataset.visibility import (
 )
 from penstock.errors import SqlClientNotAvailable, TableNotFound
 from penstock.interfaces import WithSmallTables, WithTableVersions
+from penstock.interfaces.sql_client import WithSqlSession
 from penstock.package.file_ledger import LOADS_TABLE, SYSTEM_TABLE_NAMES
 from penstock.schema import Schema
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.interfaces import CommitRecord, CompleteLoad, JobClientBase, Ledger, LoadSnapshot
+    from penstock.interfaces.sql_client import SqlSession
     from penstock.spark.sessions_on_demand import SessionsOnDemand
 
 
@@ -66,11 +70,24 @@ class DatasetView:
     are read at their current version.
     """
 
-    def __init__(self, source: DatasetSource, *, name: str, consistent: bool) -> None:
+    def __init__(
+        self, source: DatasetSource, *, name: str, consistent: bool, session: SqlSession | None = None
+    ) -> None:
         self._tables, self._ledger, self._sessions = source.tables, source.ledger, source.sessions
-        self._consistent, self.name = consistent, name
+        self._consistent, self.name, self._session = consistent, name, session
         self._visible_versions: dict[str, VisibleVersion | None] = {}
         self._cached_table_names: tuple[str, ...] | None = None
+
+    @cached_property
+    def database(self) -> DatabaseReader | None:
+        """The reader of a database that answers queries itself; None if Spark reads the tables."""
+        tables = self._tables
+        return DatabaseReader(tables, self._session) if isinstance(tables, WithSqlSession) else None
+
+    @property
+    def dialect(self) -> str:
+        """The SQL dialect of queries, by the name that sqlglot has for it."""
+        return DIALECT if self.database is None else self.database.dialect
 
     @property
     def spark(self) -> SparkSession:

@@ -1,4 +1,4 @@
-"""The destinations of penstock: Delta, Iceberg, plain files, and functions; and names for plug-ins.
+"""The destinations of penstock: lakes, plain files, databases, and functions; and names for plug-ins.
 
 Input:   sealed jobs of a package.
 Output:  committed tables, and a ledger of complete loads.
@@ -7,9 +7,11 @@ Imports: package, spark, interfaces, schema, config, errors.
 
 # The packages are imported first, so that the functions below keep their names.
 import penstock.destinations.delta
+import penstock.destinations.duckdb
 import penstock.destinations.filesystem
-import penstock.destinations.iceberg  # noqa: F401 - see above
-from penstock.destinations.factories import delta, filesystem, iceberg
+import penstock.destinations.iceberg
+import penstock.destinations.postgres  # noqa: F401 - see above
+from penstock.destinations.factories import delta, duckdb, filesystem, iceberg, postgres
 from penstock.destinations.functions.decorator import destination
 from penstock.destinations.plugins import (
     athena,
@@ -17,7 +19,6 @@ from penstock.destinations.plugins import (
     clickhouse,
     databricks,
     dremio,
-    duckdb,
     ducklake,
     dummy,
     fabric,
@@ -25,7 +26,6 @@ from penstock.destinations.plugins import (
     lancedb,
     motherduck,
     mssql,
-    postgres,
     qdrant,
     redshift,
     snowflake,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from penstock.config import AwsCredentials
+    from penstock.destinations.postgres.settings import PostgresCredentials
 
 
 def delta(  # noqa: PLR0913 - the settings
@@ -42,6 +43,27 @@ def delta(  # noqa: PLR0913 - the settings
     {'optimize': True}
     """
     return _destination("delta", locals())
+
+
+def duckdb(
+    credentials: Any = None,
+    *,
+    replace_strategy: str | None = None,
+    staging_dataset_name_layout: str | None = None,
+    enable_dataset_name_normalization: bool | None = None,
+    destination_name: str | None = None,
+    environment: str | None = None,
+    **capabilities: Any,
+) -> Destination:
+    """Return a destination in a file of DuckDB.
+
+    `credentials` is the path of the file, by default `<pipeline_name>.duckdb` in the working directory, or an
+    open connection. The other arguments are those of `delta`.
+
+    >>> duckdb("data/shop.duckdb").destination_name
+    'duckdb'
+    """
+    return _destination("duckdb", locals())
 
 
 def filesystem(  # noqa: PLR0913 - the settings
@@ -108,6 +130,32 @@ def iceberg(  # noqa: PLR0913 - the settings
     'iceberg'
     """
     return _destination("iceberg", locals())
+
+
+def postgres(  # noqa: PLR0913 - the settings
+    credentials: PostgresCredentials | Mapping[str, Any] | str | None = None,
+    create_indexes: bool | None = None,  # noqa: FBT001 - the position is that of dlt
+    *,
+    max_connections: int | None = None,
+    statement_timeout: float | None = None,
+    lock_timeout: float | None = None,
+    replace_strategy: str | None = None,
+    staging_dataset_name_layout: str | None = None,
+    enable_dataset_name_normalization: bool | None = None,
+    destination_name: str | None = None,
+    environment: str | None = None,
+    **capabilities: Any,
+) -> Destination:
+    """Return a destination of schemas in a Postgres database. A load appears in one transaction.
+
+    `credentials` are a URL with any parameter of libpq, or fields. With `create_indexes=False` columns with
+    the hint `unique` get no constraint. `max_connections` holds for driver and executors together;
+    `statement_timeout` and `lock_timeout` are in seconds.
+
+    >>> postgres("postgresql://ada@db/shop", max_connections=4).arguments["max_connections"]
+    4
+    """
+    return _destination("postgres", locals())
 
 
 def _destination(name: str, arguments: dict[str, Any]) -> Destination:

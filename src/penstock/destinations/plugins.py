@@ -23,10 +23,10 @@ def plugin_factory(name: str, *, first_argument: str = "credentials") -> Callabl
 
     >>> from penstock.errors import UnknownDestination
     >>> try:
-    ...     plugin_factory("postgres")("postgresql://ada@db/shop")
+    ...     plugin_factory("redshift")("redshift://ada@db/shop")
     ... except UnknownDestination as error:
     ...     print(error.message)
-    unknown destination 'postgres'
+    unknown destination 'redshift'
     """
 
     def factory(first: Any = None, /, **arguments: Any) -> Destination:
@@ -46,7 +46,6 @@ bigquery = plugin_factory("bigquery")
 clickhouse = plugin_factory("clickhouse")
 databricks = plugin_factory("databricks")
 dremio = plugin_factory("dremio")
-duckdb = plugin_factory("duckdb")
 ducklake = plugin_factory("ducklake")
 dummy = plugin_factory("dummy")
 fabric = plugin_factory("fabric")
@@ -54,7 +53,6 @@ lance = plugin_factory("lance", first_argument="catalog_type")
 lancedb = plugin_factory("lancedb")
 motherduck = plugin_factory("motherduck")
 mssql = plugin_factory("mssql")
-postgres = plugin_factory("postgres")
 qdrant = plugin_factory("qdrant")
 redshift = plugin_factory("redshift")
 snowflake = plugin_factory("snowflake")

@@ -16,8 +16,10 @@ from penstock.interfaces.capabilities import (
 )
 from penstock.interfaces.client import (
     JobClientBase,
+    LoadCommit,
     PreparedTables,
     TableCommit,
+    WithAtomicCommit,
     WithLedger,
     WithPackageStorage,
     WithSmallTables,
@@ -76,6 +78,7 @@ __all__ = [
     "JobClientBase",
     "Ledger",
     "Limit",
+    "LoadCommit",
     "LoadJob",
     "LoadMark",
     "LoadSnapshot",
@@ -97,6 +100,7 @@ __all__ = [
     "TRefreshMode",
     "TTableFormat",
     "TableCommit",
+    "WithAtomicCommit",
     "WithLedger",
     "WithPackageStorage",
     "WithSmallTables",

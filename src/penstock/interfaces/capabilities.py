@@ -146,6 +146,11 @@ class DestinationCapabilitiesContext:
 
     If False, refreshed tables are dropped or emptied before the first job of their load.
     """
+    merges_driver_files: bool = False
+    """Whether jobs merge the rows in files of the driver, which have a column with positions.
+
+    If False, merged rows are written by Spark, however few they are.
+    """
     supports_multiple_statements: bool = True
     supports_clone_table: bool = False
 

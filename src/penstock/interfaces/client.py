@@ -11,7 +11,7 @@ from penstock.interfaces.table_strategies import loader_file_format, merge_strat
 from penstock.schema import root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         TLoaderFileFormat,
     )
     from penstock.interfaces.configuration import DestinationClientConfiguration
-    from penstock.interfaces.ledger import Ledger, StateInfo, StorageSchemaInfo
+    from penstock.interfaces.ledger import CommitRecord, Ledger, StateInfo, StorageSchemaInfo
     from penstock.interfaces.loadjob import AppliedJob, LoadJob, LoadMark, NewLoadJob
-    from penstock.schema import Schema, TColumnSchema, TSchemaTables, TTableSchema, TWriteDisposition
+    from penstock.schema import Schema, Table, TColumnSchema, TSchemaTables, TTableSchema, TWriteDisposition
 
 
 _INHERITED_HINTS = ("write_disposition", "table_format", "file_format", "x-merge-strategy")
@@ -38,6 +38,9 @@ class JobClientBase(ABC):
     Every job gets its own client in its own thread. All methods must be idempotent, because a crash may
     repeat any of them.
     """
+
+    load_mark: LoadMark | None = None
+    """The mark of the load that the client works for; None if its jobs have to read it."""
 
     def __init__(
         self,
@@ -217,12 +220,50 @@ class WithTablesByCommit(ABC):
 
     @abstractmethod
     def prepare_tables(
-        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+        self,
+        tables: Sequence[str],
+        *,
+        with_rows: Collection[str],
+        expected_update: TSchemaTables,
+        stored_tables: Mapping[str, Table],
     ) -> PreparedTables:
         """Update the tables of a load, except for what the commits of those `with_rows` do. Idempotent.
 
-        A load calls it instead of `update_stored_schema`, before its first job.
+        `stored_tables` are those of the schema that is stored at the destination. A load calls it instead of
+        `update_stored_schema`, before its first job.
         """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadCommit:
+    """Everything that the commit of a load writes."""
+
+    tables: Sequence[str]
+    """The tables of all chains without a failed job, roots before their nested tables."""
+    job_paths: Mapping[str, str]
+    """The addresses of the job files, by table: `read_job` opens them."""
+    removed_tables: Sequence[str]
+    """Tables that the load drops and does not create again."""
+    schema: StorageSchemaInfo
+    state: StateInfo
+    """The state after the load; one with the version hash of the stored state is not stored again."""
+    record: CommitRecord
+    """The row of the load; its `tables` are those that the client has counted."""
+    created_at: str
+    """The timestamp of the load, at which versions of rows change."""
+    confirm: Callable[[], None]
+    """Called when only the commit itself is left; raises if the load must not be committed any more."""
+
+
+class WithAtomicCommit(ABC):
+    """Commits all tables of a load with its schema, state and ledger row in one transaction.
+
+    The jobs of a load only put their rows into staging. Readers see nothing of a load before its commit.
+    """
+
+    @abstractmethod
+    def commit_load(self, load: LoadCommit) -> Sequence[AppliedJob] | None:
+        """Commit a load, and return the changes of its tables; None if it was committed before."""
 
 
 class WithStateSync(ABC):

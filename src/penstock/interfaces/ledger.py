@@ -163,7 +163,10 @@ class Ledger(Protocol):
         """Return the newest stored version of a schema, or of any schema."""
 
     def last_state(self, pipeline_name: str) -> StateInfo | None:
-        """Return the newest state of a pipeline that belongs to a complete load."""
+        """Return the newest state of a pipeline that belongs to a complete load.
+
+        None if the dataset does not exist.
+        """
 
     def rows(self, table: str) -> Sequence[Mapping[str, Any]]:
         """Return all rows of a system table, oldest first."""

@@ -10,7 +10,6 @@ _OTHERS: Final = "send the rows by a function: @penstock.destination"
 _REPLACEMENTS: Final = {
     "athena": "load with penstock.destinations.iceberg(catalog='glue'), and read the tables with Athena",
     "databricks": "run on Databricks, and load with penstock.destinations.delta(catalog=...)",
-    "duckdb": _DUCKDB,
     "ducklake": _DUCKDB,
     "motherduck": _DUCKDB,
 }
@@ -24,7 +23,6 @@ _WITHOUT_EQUIVALENT: Final = (
         "lance",
         "lancedb",
         "mssql",
-        "postgres",
         "qdrant",
     ),
     *("redshift", "snowflake", "sqlalchemy", "synapse", "weaviate"),

@@ -3,16 +3,58 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
+
+from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
+
+    import pyarrow as pa
+    from sqlglot import exp
 
     from penstock.interfaces.capabilities import DestinationCapabilitiesContext
 
 ConnectionT = TypeVar("ConnectionT")
+
+
+class SqlSession(Protocol):
+    """A connection to the database of a client, with the tables of its dataset by their bare names."""
+
+    @property
+    def native(self) -> Any:
+        """The connection of the driver."""
+
+    def query_rows(self, query: exp.Query | str, values: Mapping[str, Any] | None = None) -> pa.Table:
+        """Return the rows of one query, with timestamps in UTC; raise `UsageError` for other statements.
+
+        `values` are bound to the placeholders in a text.
+        """
+
+    def execute_text(self, statement: str, values: Mapping[str, Any] | None = None) -> None:
+        """Run a statement of a user."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Run the statements of a block in one transaction; an error in the block rolls it back."""
+
+
+class WithSqlSession(ABC):
+    """Runs SQL on its tables without Spark."""
+
+    @property
+    @abstractmethod
+    def sql_dialect(self) -> str:
+        """The dialect, by the name that sqlglot has for it."""
+
+    @abstractmethod
+    def sql_session(self) -> AbstractContextManager[SqlSession]:
+        """Open a connection for a block."""
+
+    def placeholder(self, name: str) -> str:
+        """Return the placeholder of a named value in a text."""
+        return f"${name}"
 
 
 class SqlClientBase(ABC, Generic[ConnectionT]):
@@ -33,6 +75,14 @@ class SqlClientBase(ABC, Generic[ConnectionT]):
     @abstractmethod
     def native_connection(self) -> ConnectionT:
         """The connection that runs queries."""
+
+    def open_connection(self) -> ConnectionT:
+        """Open the connection, and return it."""
+        return self.native_connection
+
+    def begin_transaction(self) -> AbstractContextManager[Any]:
+        """Run the statements of a block in one transaction; an error in the block rolls it back."""
+        return _refuse_transaction()
 
     @abstractmethod
     def execute_query(self, query: str, *args: Any, **named: Any) -> AbstractContextManager[Any]:
@@ -82,3 +132,10 @@ class SqlClientBase(ABC, Generic[ConnectionT]):
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _refuse_transaction() -> NoReturn:
+    raise UsageError(
+        "Spark SQL has no transactions: each statement is a commit of its own",
+        hint="run the statements one by one, or load to a database, such as duckdb",
+    )

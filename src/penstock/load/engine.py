@@ -171,6 +171,7 @@ class LoadEngine:
     def _apply_outcome(self, job: str, outcome: JobOutcome) -> None:
         match outcome.state:
             case "completed":
+                self._target.assert_leased()
                 self._job_board.complete(job, outcome.applied, outcome.followups)
             case "retry":
                 self._retry(job, outcome)

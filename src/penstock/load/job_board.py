@@ -124,12 +124,15 @@ class JobBoard:
         self._restored.add(job)
 
     def complete(self, job: str, applied: Sequence[AppliedJob], followups: Iterable[str]) -> None:
-        """Import and record follow-up jobs, then move the job to `completed_jobs` with its result."""
+        """Import and record follow-up jobs, then move the job to `completed_jobs` with its result.
+
+        The caller has just checked the lease.
+        """
         if job not in self._followups:
             chain = self._chain_of(job)
             self._chains[chain.root] = chain.with_followups_of(job, self._import_followups(job, followups))
         result = {"applied": [asdict(table) for table in applied]}
-        self._storage.complete_job(self.load_id, self._file_names[job], result)
+        self._storage.complete_job(self.load_id, self._file_names[job], result, is_leased=True)
         self.states[job], self._applied[job] = "completed", tuple(applied)
         self._record_end(job)
 
@@ -216,6 +219,13 @@ class JobBoard:
             retry_count=ParsedLoadJobFileName.parse(name).retry_count,
             followup_jobs=self._followups.get(job, ()),
         )
+
+    def completed_paths(self) -> dict[str, str]:
+        """Return the address of the job file of each table, of all chains without a failed job."""
+        jobs = [job for chain in self.chains if not has_failed_job(chain, self.states) for job in chain.jobs]
+        return {
+            table_of(job): self._package.store.path(f"completed_jobs/{self._file_names[job]}") for job in jobs
+        }
 
     def failed_messages(self) -> dict[str, str]:
         """Return the messages of failed jobs, by job id."""

@@ -10,18 +10,26 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from penstock.config import logger
-from penstock.errors import LoadCompletedElsewhere, PackageDamaged
+from penstock.errors import InternalError, LoadCompletedElsewhere, PackageDamaged
 from penstock.interfaces import (
     CommitRecord,
+    LoadCommit,
     PreparedTables,
     StorageSchemaInfo,
+    WithAtomicCommit,
     WithStagingDataset,
     WithTablesByCommit,
     WithUndo,
 )
 from penstock.load.engine import LoadEngine
 from penstock.load.job_board import JobBoard, JobProgress
-from penstock.load.plan import chains_of, is_merged_without_key, results_by_table, schema_update
+from penstock.load.plan import (
+    chains_of,
+    has_failed_job,
+    is_merged_without_key,
+    results_by_table,
+    schema_update,
+)
 from penstock.load.refresh import clear_tables, drop_removed_tables
 from penstock.load.report import FailedJob, PackageReport, TableReport
 from penstock.package import package_context
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
     from penstock.load.settings import LoaderConfiguration
     from penstock.load.target import LoadTarget
     from penstock.package import DataFolder, Manifest, Package
-    from penstock.schema import Table, TSchemaTables
+    from penstock.schema import Table
 
 _LOG = logger("penstock.load")
 
@@ -54,8 +62,11 @@ def load(
     sizes = _table_sizes(manifest)
     job_board = JobBoard(package, target.packages.normalized_packages, chains)
     package.remove_orphaned_attempts(_named_folders(manifest))
-    verify_data_files(package, job_board.unread_folders(manifest))
-    target.ledger.initialize()
+    is_atomic = _commits_atomically(target)
+    # An atomic commit may read the rows of every job again.
+    verify_data_files(package, manifest.folders if is_atomic else job_board.unread_folders(manifest))
+    if not is_atomic:
+        target.ledger.initialize()
     with _load_package_context(package, state):
         prepared = _prepare_destination(manifest, target, chains)
         LoadEngine(
@@ -69,15 +80,18 @@ def load(
         ).run()
         _verify_earlier_commits(job_board, manifest, target)
         applied = results_by_table(job_board.results())
-        if prepared.has_updates_by_commits:
+        if prepared.has_updates_by_commits and not is_atomic:
             package.commit_table_updates(applied)
         target.assert_leased()
         # Every load before this one may have been aborted, so a higher number may be the first load as well.
         is_first = manifest.sequence == 1 or target.ledger.last_commit(manifest.pipeline_name) is None
-        target.packages.commit(manifest)
-        if not _commit_to_ledger(manifest, target, state, applied):
-            # By another run or by a copy of the package: a report of this run would be wrong.
-            raise LoadCompletedElsewhere(load_id=manifest.load_id, sequence=manifest.sequence)
+        if is_atomic:
+            applied = results_by_table(_commit_atomically(manifest, target, state, job_board))
+            package.commit_table_updates(applied)
+        else:
+            target.packages.commit(manifest)
+            if not _commit_to_ledger(manifest, target, state, applied):
+                raise _completed_elsewhere(manifest)
         _complete(manifest, target, is_last_attempt=False)
     _finish(manifest, target)
     return PackageReport(
@@ -103,6 +117,19 @@ def load(
         seconds=time.monotonic() - started,
         is_first=is_first,
     )
+
+
+def _commits_atomically(target: LoadTarget) -> bool:
+    with target.client() as client:
+        return isinstance(client, WithAtomicCommit)
+
+
+def _completed_elsewhere(manifest: Manifest) -> LoadCompletedElsewhere:
+    """Return the error of a load that another run, or a copy of the package, has completed.
+
+    A report of this run would be wrong.
+    """
+    return LoadCompletedElsewhere(load_id=manifest.load_id, sequence=manifest.sequence)
 
 
 def finish_committed_load(manifest: Manifest, target: LoadTarget, *, state: StateInfo) -> None:
@@ -174,7 +201,8 @@ def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequenc
     with target.client() as client:
         dispositions = client.get_stage_dispositions() if isinstance(client, WithStagingDataset) else ()
         staged = tuple(chain for chain in chains if chain.write_disposition in dispositions)
-        client.initialize_storage()
+        if not isinstance(client, WithAtomicCommit):
+            client.initialize_storage()
         has_updates_by_commits = True
         if package.applied_schema_updates() is None:
             if manifest.is_refresh and not target.destination.capabilities().renews_tables:
@@ -182,8 +210,7 @@ def _prepare_destination(manifest: Manifest, target: LoadTarget, chains: Sequenc
             tables = [table for chain in chains for table in chain.tables]
             client.verify_schema(tables)
             _warn_of_merges_without_key(client, chains)
-            expected = schema_update(_stored_tables(target.ledger, manifest), client.schema.tables, tables)
-            update = _update_tables(client, tables, manifest, expected)
+            update = _update_tables(client, tables, manifest, _stored_tables(target.ledger, manifest))
             if staged:
                 _prepare_staging(client, [table for chain in staged for table in chain.tables])
             package.commit_schema_updates(update.applied, update.by_commits)
@@ -202,12 +229,15 @@ def _warn_of_merges_without_key(client: JobClientBase, chains: Sequence[Chain]) 
 
 
 def _update_tables(
-    client: JobClientBase, tables: Sequence[str], manifest: Manifest, expected: TSchemaTables
+    client: JobClientBase, tables: Sequence[str], manifest: Manifest, stored_tables: Mapping[str, Table]
 ) -> PreparedTables:
     """Update the tables of a load, but leave to its commits what they do anyway."""
+    expected = schema_update(stored_tables, client.schema.tables, tables)
     if isinstance(client, WithTablesByCommit):
         with_rows = {entry.table for entry in manifest.tables}
-        return client.prepare_tables(tables, with_rows=with_rows, expected_update=expected)
+        return client.prepare_tables(
+            tables, with_rows=with_rows, expected_update=expected, stored_tables=stored_tables
+        )
     return PreparedTables(applied=client.update_stored_schema(tables, expected) or {}, by_commits={})
 
 
@@ -248,23 +278,64 @@ def _commit_to_ledger(
     last = target.ledger.last_state(manifest.pipeline_name)
     if last is None or last.version_hash != state.version_hash:
         target.ledger.store_state(state, schema_hash=schema.version_hash)
-    return target.ledger.commit(
-        CommitRecord(
-            load_id=manifest.load_id,
-            schema_name=manifest.schema_name,
-            schema_version_hash=schema.version_hash,
-            inserted_at=_now().isoformat(),
-            pipeline_name=manifest.pipeline_name,
-            sequence=manifest.sequence,
-            manifest_hash=manifest.content_hash,
-            tables={
-                **{
-                    job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
-                    for job in applied.values()
-                },
-                **{name: {"dropped": True} for name in manifest.removed_tables},
-            },
+    tables = {
+        job.table: {"before": job.version_before, "after": job.version_after, "rows": job.rows}
+        for job in applied.values()
+    }
+    return target.ledger.commit(_commit_record(manifest, schema, tables))
+
+
+def _commit_atomically(
+    manifest: Manifest, target: LoadTarget, state: StateInfo, job_board: JobBoard
+) -> Sequence[AppliedJob]:
+    """Commit all tables with schema, state and ledger row; the load is decided inside of the transaction.
+
+    Once it is decided, a load cannot be aborted. So it is decided after every statement that data may fail.
+    """
+    schema = Schema.from_dict(dict(manifest.schema))
+    package = target.packages.package(manifest.load_id)
+
+    def confirm() -> None:
+        target.assert_leased()
+        target.packages.commit(manifest)
+
+    with target.client() as client:
+        if not isinstance(client, WithAtomicCommit):
+            raise InternalError(f"{type(client).__name__} has no atomic commit", hint="report this")
+        applied = client.commit_load(
+            LoadCommit(
+                tables=[
+                    table
+                    for chain in job_board.chains
+                    if not has_failed_job(chain, job_board.states)
+                    for table in chain.tables
+                ],
+                job_paths=job_board.completed_paths(),
+                removed_tables=tuple(manifest.removed_tables),
+                schema=_schema_row(schema),
+                state=state,
+                record=_commit_record(manifest, schema, {}),
+                created_at=package.state()["created_at"],
+                confirm=confirm,
+            )
         )
+    if applied is None:
+        raise _completed_elsewhere(manifest)
+    return applied
+
+
+def _commit_record(
+    manifest: Manifest, schema: Schema, tables: Mapping[str, Mapping[str, int | None]]
+) -> CommitRecord:
+    return CommitRecord(
+        load_id=manifest.load_id,
+        schema_name=manifest.schema_name,
+        schema_version_hash=schema.version_hash,
+        inserted_at=_now().isoformat(),
+        pipeline_name=manifest.pipeline_name,
+        sequence=manifest.sequence,
+        manifest_hash=manifest.content_hash,
+        tables={**tables, **{name: {"dropped": True} for name in manifest.removed_tables}},
     )
 
 

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from penstock.interfaces import Destination, DestinationClientConfiguration, JobClientBase, Ledger
+    from penstock.interfaces import (
+        Destination,
+        DestinationClientConfiguration,
+        JobClientBase,
+        Ledger,
+        LoadMark,
+    )
     from penstock.package import Manifest, Packages, Retention
     from penstock.schema import Schema
 
@@ -43,6 +49,8 @@ class LoadTarget:
     assert_leased: Callable[[], None]
     """Raises when another run has taken over; called before every durable change."""
     retention: Retention
+    mark: LoadMark | None = None
+    """The mark of the load, for clients."""
     collector: Collector = field(default_factory=Collector)
     on_committed: Callable[[Manifest], None] = lambda manifest: None
     """Called for a committed load before its package is finished, so it is called again after a crash."""
@@ -58,4 +66,5 @@ class LoadTarget:
             sessions.deferred_session() if is_deferred else sessions.session() as spark,
             self.destination.client(schema or self.schema, self.config, spark=spark) as client,
         ):
+            client.load_mark = self.mark
             yield client

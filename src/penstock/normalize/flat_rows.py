@@ -18,6 +18,8 @@ import pyarrow as pa
 
 from penstock.normalize.profile import decode_value
 from penstock.package import tags
+from penstock.package.dlt_ids import hash_digest
+from penstock.package.layout import POSITION_COLUMN
 from penstock.package.projection.model import Projection
 from penstock.package.sql import quote_name
 from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, convert_value
@@ -70,6 +72,15 @@ class FlatColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlatInput:
+    """The JSON text of a root row, with its id and its position in the package."""
+
+    row_id: str
+    text: bytes
+    position: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlatTable:
     """The rows of one table."""
 
@@ -83,19 +94,19 @@ class FlatTable:
 
 
 def flat_tables(
-    decision: Decision, plans: Sequence[TablePlan], rows: Iterable[tuple[str, str | bytes]], *, load_id: str
+    decision: Decision, plans: Sequence[TablePlan], rows: Iterable[FlatInput], *, load_id: str
 ) -> dict[str, FlatTable]:
     """Return the rows of each planned table; raise `NeedsSpark` for what only Spark writes.
 
-    `rows` are the ids and the JSON texts of the root rows.
+    Tables that are merged have the column `POSITION_COLUMN` besides.
     """
-    if decision.refusals or decision.row_id_type != "position":
+    if decision.refusals:
         raise NeedsSpark
     flattener = _Flattener(decision, plans, load_id)
     try:
-        for row_id, text in rows:
-            row = orjson.loads(text)
-            flattener.add_root(row if type(row) is dict else {VALUE_KEY: row}, row_id)
+        for given in rows:
+            row = orjson.loads(given.text)
+            flattener.add_root(row if type(row) is dict else {VALUE_KEY: row}, given)
         return flattener.tables()
     except (RecursionError, ValueError, OverflowError, orjson.JSONEncodeError, pa.ArrowInvalid) as error:
         raise NeedsSpark from error
@@ -157,6 +168,9 @@ class _TableRows:
 class _Flattener:
     def __init__(self, decision: Decision, plans: Sequence[TablePlan], load_id: str) -> None:
         self._decision, self._load_id = decision, load_id
+        self._is_hashed = decision.row_id_type != "position"
+        self._is_merged = decision.schema.tables[decision.tables[()]].write_disposition == "merge"
+        self._position: str | None = None
         self._tables = {plan.table.name: _table_rows(decision, plan) for plan in plans}
         self._root = _RuleNode((), self._tables[decision.tables[()]])
         for (path, kind), rule in decision.rules.items():
@@ -182,14 +196,15 @@ class _Flattener:
             table = self._tables.get(rule.table)
             node.writers[kind] = tuple(_writers(rule, kind, table.data_columns if table else frozenset()))
 
-    def add_root(self, row: dict[str, Any], row_id: str) -> None:
+    def add_root(self, row: dict[str, Any], given: FlatInput) -> None:
         """Add a root row with its nested rows."""
-        self._add_row(self._root, row, row_id, parent_id=None, index=0, inherited={})
+        self._position = given.position if self._is_merged else None
+        self._add_row(self._root, row, given.row_id, parent_id=None, index=0, inherited={})
 
     def tables(self) -> dict[str, FlatTable]:
         """Return the tables, parents before children."""
         return {
-            name: FlatTable(columns=table.columns, rows=_arrow_table(table))
+            name: FlatTable(columns=table.columns, rows=_arrow_table(table, has_position=self._is_merged))
             for name, table in self._tables.items()
         }
 
@@ -209,8 +224,12 @@ class _Flattener:
         row: dict[str, Any] = {}
         lists: list[tuple[_RuleNode, list[Any]]] = []
         self._take(node, value, row, lists)
+        if self._is_hashed and row.get(ID_COLUMN):
+            raise NeedsSpark  # an id in the data
         row_id = row.get(ID_COLUMN) or row_id
         row[ID_COLUMN] = row_id
+        if self._position is not None:
+            row[POSITION_COLUMN] = self._position
         for name in table.inherited:
             row[name] = inherited.get(name)
         if table.is_root:
@@ -230,7 +249,7 @@ class _Flattener:
                 self._add_row(
                     each,
                     element,
-                    _digest(f"{prefix}{position}"),
+                    hash_digest(f"{prefix}{position}") if self._is_hashed else _digest(f"{prefix}{position}"),
                     parent_id=row_id,
                     index=position,
                     inherited=passed,
@@ -346,13 +365,11 @@ def _table_rows(decision: Decision, plan: TablePlan) -> _TableRows:
     )
 
 
-def _arrow_table(table: _TableRows) -> pa.Table:
-    names = [column.name for column in table.columns]
-    arrays = [
-        _arrow_array([row.get(column.name) for row in table.rows], _ARROW_TYPES[column.sql_type])
-        for column in table.columns
-    ]
-    return pa.table(arrays, names=names)
+def _arrow_table(table: _TableRows, *, has_position: bool) -> pa.Table:
+    types = {column.name: _ARROW_TYPES[column.sql_type] for column in table.columns}
+    types |= {POSITION_COLUMN: pa.string()} if has_position else {}
+    arrays = [_arrow_array([row.get(name) for row in table.rows], kind) for name, kind in types.items()]
+    return pa.table(arrays, names=list(types))
 
 
 def _arrow_array(values: list[Any], kind: pa.DataType) -> pa.Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -26,7 +27,7 @@ from penstock.normalize.table_parts import (
     table_part,
     write_dataset,
 )
-from penstock.normalize.unexpected import unexpected_rows
+from penstock.normalize.unexpected import is_mostly_round_trip, unexpected_rows
 from penstock.schema import decide
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ MAX_SAMPLE_ROWS: Final = 5_000
 MAX_SAMPLE_BYTES: Final = 16_000_000
 MAX_SAMPLE_FILES: Final = 16
 _BATCH_SIZE: Final = 256
+_FIRST_TEXTS: Final = 100
 _PARQUET: Final = ".parquet"
 
 _MAX_ROUNDS: Final = 8
@@ -56,7 +58,12 @@ def normalize_rows(
 ) -> Iterator[TablePart]:
     """Write rows by the shape of a sample; rows of another shape are profiled and written in a next round."""
     with context.stopwatch("learn"):
-        sample = read_sample(context.package.store, table_input.folders, rows=table_input.rows)
+        sample = read_sample(
+            context.package.store,
+            table_input.folders,
+            rows=table_input.rows,
+            listed=context.extracted_files,
+        )
     profile, is_complete = sample.profile, sample.is_complete
     decision = decide(schema, table, profile.evidence, context.options).check()
     if is_complete and not profile.unreadable:
@@ -68,7 +75,11 @@ def normalize_rows(
     datasets: list[WrittenDataset] = []
     for round_number in range(_MAX_ROUNDS):
         rows = hash_row_ids(texts, row_hash_spec(decision, context.naming))
-        datasets.append(_parse_and_write(context, rows, decision, profile, is_complete=is_complete))
+        # Rows of later rounds are those that are not as most others.
+        first_texts = () if round_number else sample.first_texts
+        datasets.append(
+            _parse_and_write(context, rows, decision, profile, first_texts, is_complete=is_complete)
+        )
         if not round_number:
             check_row_count(table_input, datasets[0])
         if not datasets[-1].unexpected:
@@ -111,17 +122,26 @@ class Sample:
     """Whether these were all rows."""
     texts: Mapping[str, Sequence[bytes]]
     """All rows by their file if the sample is complete, else none."""
+    first_texts: Sequence[bytes]
+    """A few rows of each file."""
 
 
-def read_sample(store: FileStorage, folders: Sequence[str], *, rows: int) -> Sample:
+def read_sample(
+    store: FileStorage,
+    folders: Sequence[str],
+    *,
+    rows: int,
+    listed: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+) -> Sample:
     """Profile the first rows of the files in these folders, all rows of a small table, without a Spark job.
 
     The driver reads a few megabytes at most: of many files the first, and others evenly spread over the rest.
+    `listed` has the sizes of files by folder and name; other folders are listed here.
     """
     sizes = {
         f"{folder}/{name}": size
         for folder in _evenly_spaced(folders)
-        for name, size in store.sizes(folder).items()
+        for name, size in (listed.get(folder) or store.sizes(folder)).items()
         if name.endswith(_PARQUET)
     }
     chosen = _evenly_spaced(list(sizes))
@@ -133,7 +153,12 @@ def read_sample(store: FileStorage, folders: Sequence[str], *, rows: int) -> Sam
         profile = profile.merged_with(profile_rows(texts, start=row_number(name, 0, folders)))
         sampled[name] = texts
     is_complete = profile.rows == rows
-    return Sample(profile=profile, is_complete=is_complete, texts=sampled if is_complete else {})
+    return Sample(
+        profile=profile,
+        is_complete=is_complete,
+        texts=sampled if is_complete else {},
+        first_texts=[text for texts in sampled.values() for text in texts[:_FIRST_TEXTS]],
+    )
 
 
 def _evenly_spaced(names: Sequence[str]) -> list[str]:
@@ -167,11 +192,24 @@ def _read_texts(context: PackageContext, table_input: TableInput) -> DataFrame:
 
 
 def _parse_and_write(
-    context: PackageContext, texts: DataFrame, decision: Decision, profile: RowProfile, *, is_complete: bool
+    context: PackageContext,
+    texts: DataFrame,
+    decision: Decision,
+    profile: RowProfile,
+    first_texts: Sequence[bytes],
+    *,
+    is_complete: bool,
 ) -> WrittenDataset:
     """Parse texts, write a nested dataset, and find the rows that it does not fit, all in one job."""
     layout = plan_layout(decision, profile)
-    make_check = partial(unexpected_rows, decision, layout, profile, is_complete=is_complete)
+    make_check = partial(
+        unexpected_rows,
+        decision,
+        layout,
+        profile,
+        is_complete=is_complete,
+        compares_texts=is_mostly_round_trip(first_texts, layout),
+    )
     refused = excluded_rows(decision, layout, row_hash_spec(decision, context.naming))
     rows = parse_rows(texts, layout, make_check, refused).select("id", "raw", "row")
     return write_dataset(context, rows, layout)

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.interfaces.progress import Collector
 from penstock.normalize.frames import normalize_frames
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from penstock.schema import NamingConvention, Schema, StoredSchema
     from penstock.schema.origin import ColumnOrigin
     from penstock.schema.types import DataType
+
+_MAX_LISTED_FILES: Final = 1_000
 
 
 def normalize(  # noqa: PLR0913 - everything that a run decides about normalization
@@ -89,6 +91,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
         quarantine=settings.quarantine,
         stopwatch=Stopwatch(progress.step),
         driver_budget=DriverBudget(settings.driver_rows),
+        extracted_files=_list_row_files(package, extracted.tables),
     )
     declared = with_declared_tables(schema.stored, extracted)
     inputs = table_inputs(extracted.tables, truncated)
@@ -114,6 +117,14 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
             jobs=_job_files(package, entries, folders.values()),
         ),
     )
+
+
+def _list_row_files(package: Package, tables: Sequence[ExtractedTable]) -> Mapping[str, Mapping[str, int]]:
+    """Return the files of the folders with rows; of none if a listing of all files would have many pages."""
+    if sum(table.files for table in tables) > _MAX_LISTED_FILES:
+        return {}
+    folders = [table.folder for table in tables if table.rows and table.columns is None]
+    return list_folders(package.store, folders)
 
 
 def _job_files(

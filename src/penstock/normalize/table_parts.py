@@ -69,6 +69,8 @@ class PackageContext:
     quarantine: bool
     stopwatch: Stopwatch
     driver_budget: DriverBudget
+    extracted_files: Mapping[str, Mapping[str, int]]
+    """The sizes of extracted files by folder and name; folders that are not in it are listed one by one."""
     capabilities: DestinationCapabilitiesContext | None = None
 
     def address(self, folder: str) -> str:

@@ -25,6 +25,15 @@ ID_SEPARATOR: Final = "\x1f"
 """The separator of the pieces of an unhashed id."""
 
 
+def hash_digest(content: str) -> str:
+    """Return an id of dlt for a text, in the process of penstock.
+
+    >>> hash_digest("a_items_0")
+    'BITX2+zJW01SRQ'
+    """
+    return base64.b64encode(hashlib.shake_128(content.encode()).digest(10)).decode("ascii").rstrip("=")
+
+
 def row_hashes(*, text_column: str, id_column: str, key_paths: KeyPaths | None = None) -> Mapper:
     """Return a mapper that replaces ids by hashes of the JSON texts in another column.
 

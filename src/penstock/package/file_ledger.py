@@ -7,7 +7,7 @@ import json
 from copy import copy
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.interfaces.ledger import CommitRecord, CompleteLoad, StateInfo, StorageSchemaInfo
 from penstock.package.load_index import (
@@ -24,7 +24,7 @@ from penstock.package.remembered_files import RememberedFiles
 from penstock.package.storage import FileStorage, as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from penstock.interfaces.ledger import LoadSnapshot
     from penstock.package.load_index import Rank
@@ -35,6 +35,7 @@ _INIT_FILE, _LATE_FOLDER = "init", "_dlt_late"
 _ONE_MICROSECOND = timedelta(microseconds=1)
 _MAX_STATES, _EPOCH_SECOND_DIGITS = 100, 10
 _LAYOUT_VERSION = {"initial_version": 2, "current_version": 2}
+_Row = TypeVar("_Row")
 
 
 class FileLedger:
@@ -49,11 +50,23 @@ class FileLedger:
         self._store, self._index = store, LoadIndex(store)
         self._unchanging: FileStorage | RememberedFiles = store
         self._cached_summary: LoadSummary | None = None
+        self._remembered_pipeline: str | None = None
+        self._newest_rows: dict[str, Any] = {}
 
     def with_remembered_files(self) -> Self:
         """Return the ledger for a run that holds its lease: files that never change are read once."""
         ledger = copy(self)
         ledger._unchanging = RememberedFiles(self._store)  # noqa: SLF001 - a copy of this object
+        return ledger
+
+    def with_remembered_rows(self, pipeline_name: str) -> Self:
+        """Return the ledger for a run whose next seal fails if another run has sealed a load since.
+
+        The last commit and the last state of the pipeline are looked up once, and again after a commit
+        or when a load is found to be complete: nothing else changes them.
+        """
+        ledger = copy(self)
+        ledger.__dict__.update(_remembered_pipeline=pipeline_name, _newest_rows={})
         return ledger
 
     def initialize(self) -> None:
@@ -67,11 +80,21 @@ class FileLedger:
 
     def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
         """Return the commit of a load; None before it is complete."""
+        record = self._read_commit(schema_name=schema_name, load_id=load_id)
+        if record is not None:
+            # Another process may have completed it just now.
+            self._newest_rows.clear()
+        return record
+
+    def _read_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
         document = self._unchanging.read_json(_load_file(schema_name, load_id))
         return _commit_record(document) if document is not None else None
 
     def last_commit(self, pipeline_name: str) -> CommitRecord | None:
         """Return the commit of the newest complete load of a pipeline."""
+        return self._newest_row("commit", pipeline_name, self._find_last_commit)
+
+    def _find_last_commit(self, pipeline_name: str) -> CommitRecord | None:
         summary = self.summary()
         if summary is None or self._may_have_unindexed(summary, pipeline_name):
             return self._scan_last_commit(pipeline_name)
@@ -79,7 +102,7 @@ class FileLedger:
         if pipeline is None or pipeline.last is None:
             return None
         last = pipeline.last
-        record = self.find_commit(schema_name=last.schema_name, load_id=last.load_id)
+        record = self._read_commit(schema_name=last.schema_name, load_id=last.load_id)
         return record or self._scan_last_commit(pipeline_name)
 
     def complete_loads(self) -> Sequence[CompleteLoad]:
@@ -128,6 +151,7 @@ class FileLedger:
 
     def commit(self, record: CommitRecord) -> bool:
         """Complete a load; return False when another process had completed it."""
+        self._newest_rows.clear()
         name = _load_file(record.schema_name, record.load_id)
         if not self._store.has_file(name):
             self._announce(record)
@@ -140,6 +164,20 @@ class FileLedger:
 
     def last_state(self, pipeline_name: str) -> StateInfo | None:
         """Return the newest state of a pipeline that belongs to a complete load."""
+        return self._newest_row("state", pipeline_name, self._find_last_state)
+
+    def _newest_row(self, kind: str, pipeline_name: str, find: Callable[[str], _Row]) -> _Row:
+        """Return a row of a pipeline, which may be remembered."""
+        if pipeline_name != self._remembered_pipeline:
+            return find(pipeline_name)
+        if kind not in self._newest_rows:
+            self._newest_rows[kind] = find(pipeline_name)
+        row: _Row = self._newest_rows[kind]
+        return row
+
+    def _find_last_state(self, pipeline_name: str) -> StateInfo | None:
+        if not self.is_initialized():
+            return None
         summary = self.summary()
         if summary is None or self._may_have_unindexed(summary, pipeline_name):
             name = self._scan_last_state(pipeline_name)
@@ -280,7 +318,7 @@ class FileLedger:
 
     def _scan_last_commit(self, pipeline_name: str) -> CommitRecord | None:
         for load in reversed(self.complete_loads()):
-            record = self.find_commit(schema_name=load.schema_name, load_id=load.load_id)
+            record = self._read_commit(schema_name=load.schema_name, load_id=load.load_id)
             if record is not None and record.pipeline_name == pipeline_name and record.status == 0:
                 return record
         return None
@@ -291,7 +329,7 @@ class FileLedger:
         late, names = self.late_loads(), self._row_names(STATE_TABLE, pipeline_name)
         for name in sorted(names, key=lambda file: late.rank(_load_id_of_state(file)), reverse=True):
             load = loads.get(_load_id_of_state(name))
-            record = load and self.find_commit(schema_name=load.schema_name, load_id=load.load_id)
+            record = load and self._read_commit(schema_name=load.schema_name, load_id=load.load_id)
             if record is not None and record.status == 0:
                 return name
         return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from penstock.errors import InvalidJobFileName, PackageDamaged
 from penstock.interfaces.humanize import human_seconds, human_size
@@ -34,6 +34,55 @@ if TYPE_CHECKING:
     from penstock.schema import NamingConvention
 
 
+class LoadJobDocument(TypedDict):
+    """A job of a package, as plain data."""
+
+    state: TJobState
+    file_path: str
+    file_size: int
+    """The size of its data in bytes."""
+    created_at: datetime
+    elapsed: float
+    """The seconds since the job was created, or until it ended."""
+    failed_message: str | None
+    rows: int | None
+    table_name: str
+    file_id: str
+    retry_count: int
+    file_format: str
+    is_compressed: bool
+    job_id: str
+
+
+class PackageJobDocument(LoadJobDocument):
+    """A job of a package, with the id of the package."""
+
+    load_id: str
+
+
+class LoadPackageDocument(TypedDict):
+    """A package with its jobs and the tables that it changes, as plain data."""
+
+    load_id: str
+    package_path: str
+    state: TLoadPackageStatus
+    completed_at: datetime | None
+    schema_name: str | None
+    schema_hash: str | None
+    schema_migrated: bool
+    """Whether the package adds or changes tables."""
+    refresh: TRefreshMode | None
+    """The refresh that the package applies."""
+    dropped_tables: list[str]
+    """Tables that its load drops or recreates; known once the package is sealed."""
+    truncated_tables: list[str]
+    """Tables whose rows its load deletes; known once the package is sealed."""
+    sequence: int | None
+    jobs: list[PackageJobDocument]
+    tables: list[dict[str, Any]]
+    """The tables that it adds or changes, with the columns that are new."""
+
+
 class LoadJobInfo(NamedTuple):
     """One job of a package. `file_size` is the size of its data, counted when it was written."""
 
@@ -48,18 +97,7 @@ class LoadJobInfo(NamedTuple):
 
     def asdict(self) -> dict[str, Any]:
         """Return plain data, including the parts of the job's name."""
-        name = self.job_file_info
-        return {
-            "state": self.state,
-            "file_path": self.file_path,
-            "file_size": self.file_size,
-            "created_at": self.created_at,
-            "elapsed": self.elapsed,
-            "failed_message": self.failed_message,
-            "rows": self.rows,
-            **name._asdict(),
-            "job_id": name.job_id(),
-        }
+        return dict(_job_document(self))
 
     def asstr(self, verbosity: int = 0) -> str:
         """Return one line; with `verbosity` the message of a failed job follows."""
@@ -114,7 +152,7 @@ class LoadPackageInfo(NamedTuple):
 
     def asdict(self) -> dict[str, Any]:
         """Return plain data that can itself be loaded as tables: jobs and changed tables are flat lists."""
-        return {
+        document: LoadPackageDocument = {
             "load_id": self.load_id,
             "package_path": self.package_path,
             "state": self.state,
@@ -126,11 +164,10 @@ class LoadPackageInfo(NamedTuple):
             "dropped_tables": list(self.dropped_tables),
             "truncated_tables": list(self.truncated_tables),
             "sequence": self.sequence,
-            "jobs": [
-                {"load_id": self.load_id, **job.asdict()} for jobs in self.jobs.values() for job in jobs
-            ],
+            "jobs": [package_job_document(self.load_id, job) for jobs in self.jobs.values() for job in jobs],
             "tables": [self._table(name, table) for name, table in self.schema_update.items()],
         }
+        return dict(document)
 
     def asstr(self, verbosity: int = 0) -> str:
         """Return the package in lines; with `verbosity` every job and the changed tables follow."""
@@ -167,6 +204,30 @@ class LoadPackageInfo(NamedTuple):
         own = {"load_id": self.load_id, "schema_name": self.schema_name, "table_name": name}
         columns = [{**own, **column} for column in table.get("columns", {}).values()]
         return {**own, **{key: value for key, value in table.items() if key != "columns"}, "columns": columns}
+
+
+def package_job_document(load_id: str, job: LoadJobInfo) -> PackageJobDocument:
+    """Return a job as plain data, with the id of its package."""
+    return {"load_id": load_id, **_job_document(job)}
+
+
+def _job_document(job: LoadJobInfo) -> LoadJobDocument:
+    name = job.job_file_info
+    return {
+        "state": job.state,
+        "file_path": job.file_path,
+        "file_size": job.file_size,
+        "created_at": job.created_at,
+        "elapsed": job.elapsed,
+        "failed_message": job.failed_message,
+        "rows": job.rows,
+        "table_name": name.table_name,
+        "file_id": name.file_id,
+        "retry_count": name.retry_count,
+        "file_format": name.file_format,
+        "is_compressed": name.is_compressed,
+        "job_id": name.job_id(),
+    }
 
 
 def describe_package(package: Package) -> LoadPackageInfo:

@@ -181,29 +181,32 @@ class JobFile:
         }
 
 
-def read_job(path: str, **options: Any) -> JobFile:
+def read_job(path: str, *, mark: LoadMark | None = None, **options: Any) -> JobFile:
     """Open a job file by its address, as passed to `start_file_load`. `options` are those of the storage.
 
-    The rows are `read_job(path).frame(spark)`; a commit with `read_job(path).mark` is identifiable.
+    The rows are `read_job(path).frame(spark)`; a commit with `read_job(path).mark` is identifiable. The mark
+    is read from the package unless it is given, such as the `load_mark` of a client.
     """
     package_path, *job = path.rsplit("/", 2)
     if len(job) != _JOB_PATH_PARTS:
         raise UsageError(f"{path!r} is not the address of a job file", hint="pass the result of start_job()")
-    return read_job_file(FileStorage(package_path, **options), "/".join(job))
+    return read_job_file(FileStorage(package_path, **options), "/".join(job), mark=mark)
 
 
-def read_job_file(storage: FileStorage, name: str) -> JobFile:
-    """Read the job file `name` of the package at `storage`."""
+def read_job_file(storage: FileStorage, name: str, *, mark: LoadMark | None = None) -> JobFile:
+    """Read the job file `name` of the package at `storage`, and the mark of its load if it is not known."""
     document = read_control(storage, name)
     if document is None:
         raise PackageDamaged(path=storage.path(name), reason="the job file does not exist")
     try:
-        return _build_job(storage, name, document)
+        return _build_job(storage, name, document, mark)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise PackageDamaged(path=storage.path(name), reason=f"{error} is missing or wrong in it") from error
 
 
-def _build_job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> JobFile:
+def _build_job(
+    storage: FileStorage, name: str, document: Mapping[str, Any], mark: LoadMark | None
+) -> JobFile:
     return validate_fields(
         JobFile(
             name=ParsedLoadJobFileName.parse(name),
@@ -216,7 +219,7 @@ def _build_job(storage: FileStorage, name: str, document: Mapping[str, Any]) -> 
             projection=Projection.from_dict(document["projection"]),
             landed=tuple(FrameFileColumn.from_dict(column) for column in document["landed"]),
             more=tuple(JobPart.from_dict(part) for part in document["more"]),
-            mark=read_mark(storage),
+            mark=mark or read_mark(storage),
         )
     )
 

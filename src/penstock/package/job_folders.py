@@ -135,11 +135,16 @@ class JobFolders:
         """Move a job from new to started."""
         return self._move(_parse_name(file_name), NEW_JOBS, STARTED_JOBS)
 
-    def complete(self, file_name: str, result: Mapping[str, Any] | None = None) -> str:
-        """Move a job from started to completed, with the result of the destination."""
+    def complete(
+        self, file_name: str, result: Mapping[str, Any] | None = None, *, is_leased: bool = False
+    ) -> str:
+        """Move a job from started to completed, with the result of the destination.
+
+        `is_leased` means that the caller has just checked its lease: then no other process has completed it.
+        """
         name = _parse_name(file_name)
         # The result of a job that another process has completed must not change.
-        if result is not None and self._exists_in(STARTED_JOBS, name):
+        if result is not None and (is_leased or self._exists_in(STARTED_JOBS, name)):
             self._storage.put(_result_path(name), encode_control(result))
         return self._move(name, STARTED_JOBS, COMPLETED_JOBS)
 

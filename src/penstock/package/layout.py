@@ -30,6 +30,11 @@ CANCELLED_FILE, EXCEPTIONS_FOLDER, RESULTS_FOLDER, DATA_FOLDER = (
 )
 FOLLOWUPS_FOLDER, ATTEMPTS_FOLDER = "followups", f"{DATA_FOLDER}/normalized"
 LOADER_FILES_FOLDER = "loader_files"
+POSITION_COLUMN = "_penstock_at"
+"""The column of flat files with the position of the root row in the package, as text, where rows are merged.
+
+It orders rows by its bytes, and links nested rows to their root row even if two root rows have the same id.
+"""
 
 PACKAGES_FOLDER, LOADED, SLOTS_FOLDER, OUTCOMES_FOLDER, LEASE_FOLDER = (
     "packages",

@@ -28,7 +28,7 @@ from penstock.package.layout import LEASE_FOLDER
 from penstock.package.strict_record import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from penstock.package.storage import FileStorage
 
@@ -201,14 +201,16 @@ def acquire_lease(
     """
     lease_times = times or LeaseTimes()
     holder = LeaseHolder(beat=lease_times.beat, alive=lease_times.alive)
-    epoch = current_epoch(storage)
-    was_held = epoch > 0 and not storage.has_file(_path(epoch, "released"))
+    listed = _list_files(storage)
+    epoch = _highest_epoch(listed)
+    was_held = epoch > 0 and not any(file[:2] == (epoch, "released") for file in listed)
     last_heartbeat = _wait_for_expiry(storage, epoch, pipeline) if was_held else None
     own_epoch, acquired_at = epoch + 1, _now()
     if not storage.put_if_absent(_path(own_epoch, "json"), encode_control(asdict(holder))):
         raise _locked_error(storage, pipeline)
     try:
-        if current_epoch(storage) > own_epoch:
+        listed = _list_files(storage)
+        if _highest_epoch(listed) > own_epoch:
             raise _locked_error(storage, pipeline)
         if was_held and storage.read(_path(epoch, "beat")) != last_heartbeat:
             # The holder is alive. It will find this epoch and stop, but may still be working.
@@ -221,7 +223,7 @@ def acquire_lease(
         raise
     lease = Lease(storage, own_epoch, holder, acquired_at=acquired_at, on_lost=on_lost)
     with suppress(OSError):  # old epochs are harmless, and deleted by the next run
-        _delete_old_epochs(storage, own_epoch)
+        _delete_old_epochs(storage, own_epoch, listed)
     return lease
 
 
@@ -243,7 +245,11 @@ def hold_lease(
 
 def current_epoch(storage: FileStorage) -> int:
     """Return the highest epoch, 0 when the lease was never held."""
-    return max((epoch for epoch, suffix, _ in _list_files(storage) if suffix == "json"), default=0)
+    return _highest_epoch(_list_files(storage))
+
+
+def _highest_epoch(listed: Iterable[tuple[int, str, str]]) -> int:
+    return max((epoch for epoch, suffix, _ in listed if suffix == "json"), default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,8 +366,7 @@ def read_fence(storage: FileStorage) -> tuple[int, dict[str, Any]]:
     return epoch, (read_control(storage, _path(epoch, _FENCE)) or {}) if epoch else {}
 
 
-def _delete_old_epochs(storage: FileStorage, epoch: int) -> None:
-    listed = _list_files(storage)
+def _delete_old_epochs(storage: FileStorage, epoch: int, listed: Sequence[tuple[int, str, str]]) -> None:
     last_fence = max((number for number, suffix, _ in listed if suffix == _FENCE), default=0)
     for number, suffix, name in listed:
         if number <= epoch - _KEPT_EPOCHS and (suffix != _FENCE or number < last_fence):

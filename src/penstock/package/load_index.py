@@ -254,11 +254,15 @@ class LateLoads:
         return rank_of(load_id, self.positions.get(load_id))
 
 
-class LedgerReader(Protocol):
-    """The part of a ledger that snapshots read."""
+class CommitReader(Protocol):
+    """The part of a ledger that a snapshot reads whose loads are listed."""
 
     def find_commit(self, *, schema_name: str, load_id: str) -> CommitRecord | None:
         """Return the commit of a load; None before it is complete."""
+
+
+class LedgerReader(CommitReader, Protocol):
+    """The part of a ledger that snapshots with an index read."""
 
     def complete_loads(self) -> Sequence[CompleteLoad]:
         """List all complete loads."""
@@ -275,7 +279,7 @@ class ListedSnapshot:
     """A snapshot of a dataset without an index: all loads are listed."""
 
     listed_loads: tuple[CompleteLoad, ...]
-    ledger: LedgerReader
+    ledger: CommitReader
 
     @cached_property
     def _schemas(self) -> dict[str, str]:

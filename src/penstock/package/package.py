@@ -263,10 +263,11 @@ class Package:
         """Add a job file to `new_jobs`."""
         self.jobs.add(job.name.file_name(), encode_control(job.to_dict()))
 
-    def job(self, file_name: str) -> JobFile:
-        """Open a job file in any state, whatever its number of tries."""
+    def job(self, file_name: str, *, mark: LoadMark | None = None) -> JobFile:
+        """Open a job file in any state, whatever its number of tries; a known mark is not read."""
         listed = self.jobs.list_jobs().jobs.get(ParsedLoadJobFileName.parse(file_name).job_id())
-        return read_job_file(self.store, listed.path if listed else f"{NEW_JOBS}/{file_name}")
+        path = listed.path if listed else f"{NEW_JOBS}/{file_name}"
+        return read_job_file(self.store, path, mark=mark)
 
     def delete(self) -> None:
         """Delete the folder with its content.

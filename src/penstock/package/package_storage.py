@@ -16,7 +16,7 @@ from penstock.package.package import Package
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from penstock.package.info import LoadJobInfo, LoadPackageInfo
     from penstock.package.layout import TJobState, TLoadPackageState
@@ -73,7 +73,17 @@ class PackageStorage:
 
     def list_unfinished_packages(self, *statuses: TLoadPackageStatus) -> Sequence[str]:
         """List the load ids of unfinished packages with one of these statuses, earliest first."""
-        return [name for name in self._split_by_finished()[1] if self._has_status(name, statuses)]
+        return [name for name, status in self.unfinished_statuses().items() if status in statuses]
+
+    def unfinished_statuses(self) -> dict[str, TLoadPackageStatus]:
+        """Return the statuses of unfinished packages by load id, earliest first."""
+        statuses = {name: self.package(name).status for name in self._split_by_finished()[1]}
+        return {
+            name: status
+            for name, status in statuses.items()
+            # On a disk an interrupted delete may leave an empty folder.
+            if status not in FINISHED_STATUSES and (status != "new" or self.package(name).exists())
+        }
 
     def list_finished_packages(self) -> tuple[Sequence[str], Sequence[str]]:
         """List the load ids of finished packages: those that are recorded as finished, and the others."""
@@ -82,7 +92,7 @@ class PackageStorage:
 
     def newest_load_id(self) -> str | None:
         """Return the highest load id, of any status."""
-        return max((name for names in self._split_by_finished() for name in names), default=None)
+        return max(self._list_load_ids(), default=None)
 
     def list_unrecorded_packages(self) -> Sequence[str]:
         """List the load ids of finished packages that are not recorded as finished."""
@@ -142,10 +152,20 @@ class PackageStorage:
         package = self.package(load_id)
         return package.store.path(package.jobs.start(file_name))
 
-    def complete_job(self, load_id: str, file_name: str, result: Mapping[str, Any] | None = None) -> str:
-        """Move a job from started to completed, with its result; return the full address."""
+    def complete_job(
+        self,
+        load_id: str,
+        file_name: str,
+        result: Mapping[str, Any] | None = None,
+        *,
+        is_leased: bool = False,
+    ) -> str:
+        """Move a job from started to completed, with its result; return the full address.
+
+        `is_leased` means that the caller has just checked its lease.
+        """
         package = self.package(load_id)
-        return package.store.path(package.jobs.complete(file_name, result))
+        return package.store.path(package.jobs.complete(file_name, result, is_leased=is_leased))
 
     def retry_job(
         self,
@@ -306,9 +326,14 @@ class PackageStorage:
     def _split_by_finished(self) -> tuple[list[str], list[str]]:
         """Return the packages recorded as finished, and the others: two listings."""
         finished = set(self.storage.names(_FINISHED_FOLDER))
-        entries = self.storage.entries("")
-        names = [entry.name for entry in entries if entry.is_folder and is_load_id(entry.name)]
+        names = self._list_load_ids()
         return [name for name in names if name in finished], [name for name in names if name not in finished]
+
+    def _list_load_ids(self) -> list[str]:
+        """List the load ids of all packages, earliest first."""
+        return [
+            entry.name for entry in self.storage.entries("") if entry.is_folder and is_load_id(entry.name)
+        ]
 
     def _locate_file(self, path: str) -> tuple[FileStorage, str]:
         """Return the storage of a file, with this connection if the protocol is the same, and its name."""
@@ -316,12 +341,6 @@ class PackageStorage:
         if split_protocol(self.storage.root)[0] == split_protocol(folder)[0]:
             return self.storage.with_root(folder or "."), name
         return FileStorage(folder or "."), name
-
-    def _has_status(self, load_id: str, statuses: Collection[TLoadPackageStatus]) -> bool:
-        package = self.package(load_id)
-        status = package.status
-        # On a disk an interrupted delete may leave an empty folder.
-        return status in statuses and (status != "new" or package.exists())
 
     def _completed_among(self, names: Iterable[str]) -> list[str]:
         return [name for name in names if self.package(name).final_status() is not None]

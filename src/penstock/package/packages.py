@@ -113,6 +113,13 @@ class Packages:
         """Return the extracted and normalized packages, oldest first, without those marked too late."""
         return self._unfinished_packages(*_PENDING_STATUSES)
 
+    def unfinished_packages(self) -> tuple[list[Package], list[Package]]:
+        """Return the pending packages, and those whose extraction is not complete, oldest first."""
+        statuses = self.loaded_packages.unfinished_statuses()
+        accepted = self._split_by_fence([self.package(load_id) for load_id in statuses])[0]
+        incomplete = [package for package in accepted if statuses[package.load_id] == "new"]
+        return [package for package in accepted if package not in incomplete], incomplete
+
     def known_ids(self) -> frozenset[str]:
         """Return the load ids of all packages that are pending or finished."""
         pending = self.pending_packages()
@@ -177,13 +184,16 @@ class Packages:
         last = self.slots.last()
         return self.slots.read(last) if last else None
 
-    def seal(self, manifest: Manifest) -> bool:
+    def seal(self, manifest: Manifest, *, after: int | None = None) -> bool:
         """Seal the content of the next load. Idempotent.
 
         Return False when another run was first: with this number or a later one, with this package, or with a
         load that is not finished.
+
+        `after` is the number of the last load, if the caller knows that it has ended. Return False if another
+        load was sealed after it.
         """
-        if not (self._may_seal(manifest) and self.slots.seal(manifest)):
+        if not (self._may_seal(manifest, after) and self.slots.seal(manifest)):
             return False
         self.package(manifest.load_id).mark_sealed(manifest.mark)
         return True
@@ -285,18 +295,22 @@ class Packages:
             raise PackageDamaged(path=path, reason=f"the package is not in slot {sequence}")
         return manifest
 
-    def _may_seal(self, manifest: Manifest) -> bool:
+    def _may_seal(self, manifest: Manifest, after: int | None) -> bool:
         if not 1 <= manifest.sequence <= MAX_SEQUENCE:
             raise InternalError(f"{manifest.sequence} cannot be the number of a load", hint="report this")
         # A gap is right where slots were lost: the ledger has the used numbers.
         last = self.slots.last()
         if last >= manifest.sequence:
             return last == manifest.sequence  # its content decides
-        previous = self.slots.read(last) if last else None
-        if previous is not None and not self._complete_sealed(previous).is_ended:
+        if not (self._has_ended(last) if after is None else last == after):
             return False
         mark = self.package(manifest.load_id).load_mark()
         return mark is None or mark.sequence == manifest.sequence
+
+    def _has_ended(self, sequence: int) -> bool:
+        """Return whether nothing remains to be done with a load, or its slot is free."""
+        manifest = self.slots.read(sequence) if sequence else None
+        return manifest is None or self._complete_sealed(manifest).is_ended
 
     def _complete_sealed(self, manifest: Manifest) -> SealedLoad:
         """Complete the steps of a sealed load that a crash left out; return what remains to be done."""

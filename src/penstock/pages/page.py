@@ -58,7 +58,9 @@ def page(title: str, *, header: Content, sections: Sequence[Section], footer: Co
 
 def notebook_fragment(*content: Content) -> Html:
     """Return a part of a page for the output of a notebook's cell, in the colors of the notebook."""
-    style = _asset(_PARTS_STYLE) + _asset(_NOTEBOOK_STYLE)
+    # Notebooks have styles of their own for tables and lists: three classes take precedence over them.
+    parts = _asset(_PARTS_STYLE).replace(".penstock", ".penstock.notebook.notebook")
+    style = parts + _asset(_NOTEBOOK_STYLE)
     return element("div", element("style", Html(style)), content, class_="penstock notebook")
 
 

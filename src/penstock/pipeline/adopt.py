@@ -8,7 +8,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from penstock.errors import UsageError, suggestion
 from penstock.extract.cursor.boundary_files import BoundaryFiles
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from penstock.package.lease import LeaseTimes
-    from penstock.pipeline.adopt_files import FileAdoption
+    from penstock.pipeline.adopt_files import FileAdoption, FileAdoptionDocument
     from penstock.pipeline.restore import PipelineSnapshot
     from penstock.pipeline.state import State
     from penstock.pipeline.workspace import Workspace
     from penstock.schema import NamingConvention
+    from penstock.schema.column import TColumnSchema
 
 _CURSOR_TYPES: Final = frozenset(("bigint", "double", "decimal", "text", "timestamp", "date"))
 _PENDING_HINT: Final = "load them with run(), or drop them with abort_packages(), then adopt the table"
@@ -89,6 +90,41 @@ class CursorAdoption:
         return value if self.text_format is None else value.strftime(self.text_format)
 
 
+class CursorAdoptionDocument(TypedDict):
+    """The cursor of a resource, as plain data."""
+
+    column: str
+    path: str
+    """The cursor path of the resource."""
+    last_value: Any
+    """The last value that the state gets; null for a table without rows."""
+    rows_at_last_value: int
+
+
+class AdoptionDocument(TypedDict):
+    """The table that a pipeline takes over, as plain data."""
+
+    pipeline_name: str
+    dataset_name: str
+    location: str
+    schema_name: str
+    resource: str
+    table: str
+    version: int
+    """The version of the table that was read."""
+    rows: int | None
+    columns: dict[str, TColumnSchema]
+    new_columns: list[str]
+    """The columns that the next load adds to the table."""
+    primary_key: list[str]
+    cursor: CursorAdoptionDocument | None
+    files: FileAdoptionDocument | None
+    """The files that the next run does not read."""
+    notes: list[str]
+    load_id: str | None
+    """The load that recorded it; null for a dry run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
     """The table that a pipeline takes over, and the records that its load makes."""
@@ -114,7 +150,7 @@ class Adoption:
     def asdict(self) -> dict[str, Any]:
         """Return plain data."""
         cursor = self.cursor
-        return {
+        document: AdoptionDocument = {
             "pipeline_name": self.pipeline_name,
             "dataset_name": self.dataset_name,
             "location": self.location,
@@ -123,7 +159,7 @@ class Adoption:
             "table": self.table.name,
             "version": self.table.version,
             "rows": self.table.rows,
-            "columns": {column.name: dict(column.to_dict()) for column in self._columns()},
+            "columns": {column.name: column.to_dict() for column in self._columns()},
             "new_columns": list(self.new_columns),
             "primary_key": list(self.primary_key),
             "cursor": None
@@ -134,10 +170,11 @@ class Adoption:
                 "last_value": _as_plain(cursor.last_value),
                 "rows_at_last_value": len(cursor.boundary),
             },
-            "files": None if self.files is None else self.files.asdict(),
+            "files": None if self.files is None else self.files.document(),
             "notes": list(self.notes),
             "load_id": self.load_id,
         }
+        return dict(document)
 
     def manifest(self, snapshot: PipelineSnapshot, files: BoundaryFiles | None) -> ExtractManifest:
         """Return the manifest of the package that records the adoption after a snapshot."""

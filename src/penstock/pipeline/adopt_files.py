@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_args
 
 from penstock.errors import UsageError
 from penstock.extract.cursor.cursors import Cursors
@@ -26,6 +26,19 @@ ChangedFiles = Literal["refuse", "skip", "read"]
 _SHOWN_FILES: Final = 3
 
 
+class FileAdoptionDocument(TypedDict):
+    """The files of a checkpoint, as plain data: their numbers."""
+
+    checkpoint: str
+    folder: str
+    read: int
+    changed: int
+    """The files that were changed since the query read them."""
+    changed_files: ChangedFiles
+    deleted: int
+    unread: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAdoption:
     """The files of a checkpoint, which the next run of a resource does not read."""
@@ -34,7 +47,7 @@ class FileAdoption:
     files: StreamedFiles
     changed_files: ChangedFiles
 
-    def asdict(self) -> dict[str, Any]:
+    def document(self) -> FileAdoptionDocument:
         """Return plain data."""
         return {
             "checkpoint": self.checkpoint,

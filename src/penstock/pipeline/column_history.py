@@ -95,7 +95,7 @@ class ColumnHistory:
 
     def __init__(self, target: Target) -> None:
         self._workspace = Workspace(target, spark=None)
-        self._pipeline_name = target.pipeline.pipeline_name
+        self.pipeline_name = target.pipeline.pipeline_name
 
     @cached_property
     def versions(self) -> tuple[SchemaVersion, ...]:
@@ -122,7 +122,7 @@ class ColumnHistory:
         )
         if not refs:
             raise UsageError(
-                f"pipeline {self._pipeline_name!r} has no load with a schema",
+                f"pipeline {self.pipeline_name!r} has no load with a schema",
                 hint="run it first; --location and --dataset-name name another dataset",
             )
         matches = [ref for ref in refs if text in {str(ref), ref.column}]
@@ -222,7 +222,7 @@ class ColumnHistory:
         """Return the origin that the sealed manifest of a load records, or why it is unknown."""
         if commit.sequence is None:
             return None, "the load was not made by penstock, and records no origins"
-        if commit.pipeline_name != self._pipeline_name:
+        if commit.pipeline_name != self.pipeline_name:
             return None, f"the load is one of pipeline {commit.pipeline_name!r}, which records the origin"
         manifest = self._workspace.packages.slots.read(commit.sequence)
         if manifest is None or manifest.load_id != commit.load_id:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from penstock.errors import UsageError
 from penstock.extract.source_state import reset_refreshed, typed_copy
@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 
 _SOURCES, _RESOURCES, _PATTERN_PREFIX = "sources", "resources", "re:"
 _PENDING_HINT: Final = "load them with run(), or drop them with abort_packages(), then drop the resources"
+
+
+class ResourceDropDocument(TypedDict):
+    """The resources that are dropped, with what they lose, as plain data."""
+
+    schema_name: str
+    resources: list[str]
+    tables: list[str]
+    resource_states: list[str]
+    """Resources whose state is deleted."""
+    state_paths: list[str]
+    """Keys of the state of the source that are deleted."""
+    unmatched: list[str]
+    """Names, patterns and paths to which nothing belongs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +69,7 @@ class ResourceDrop:
 
     def asdict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
+        document: ResourceDropDocument = {
             "schema_name": self.schema_name,
             "resources": list(self.resources),
             "tables": list(self.tables),
@@ -63,6 +77,7 @@ class ResourceDrop:
             "state_paths": list(self.state_paths),
             "unmatched": list(self.unmatched),
         }
+        return dict(document)
 
     def state_after(self, state: State) -> State:
         """Return a copy of the state without what is dropped."""

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import logger, redact
 from penstock.errors import LeaseLost, PenstockError, SlotTaken, StorageFull, in_stage
 from penstock.extract.waves.checkpoints import has_waves
 from penstock.extract.waves.executors import ExecutorBackend
-from penstock.interfaces import StateInfo
 from penstock.load.run import finish_committed_load, load
 from penstock.load.settings import LoaderConfiguration
 from penstock.normalize.normalized import load_normalized, save_normalized, schema_version
@@ -41,7 +39,7 @@ from penstock.pipeline.restore import (
     with_source_schema,
 )
 from penstock.pipeline.signals import masked_interrupt
-from penstock.pipeline.state import ENGINE_VERSION, encode_state, state_after_package, with_version
+from penstock.pipeline.state import state_after_package, state_row, with_version
 from penstock.pipeline.sync import drop_outdated_packages, sync_local_copies
 from penstock.pipeline.workspace import Workspace
 from penstock.spark.storage_errors import as_storage_error
@@ -57,6 +55,7 @@ if TYPE_CHECKING:
     from penstock.normalize.normalized import NormalizedPackage
     from penstock.package import Package
     from penstock.package.lease import Lease
+    from penstock.package.packages import SealedLoad
     from penstock.pipeline.recorder import Recorder
     from penstock.pipeline.restore import PipelineSnapshot
     from penstock.pipeline.target import Target
@@ -90,6 +89,7 @@ class Execution:
             update=load_overrides
         )
         self._table_defaults = {"file_format": file_format} if file_format else {}
+        self._last_sequence = 0
         recorder.watch, recorder.package_location = self._workspace.watch, self._packages.store.path("")
         recorder.destination_info = {
             "destination_name": target.destination.destination_name,
@@ -110,18 +110,19 @@ class Execution:
         """Load pending packages; if none were pending, or the settings say so, extract and load new data."""
         self._workspace.set_session_needs(flows)
         with self._lease("load") as lease:  # before extraction, errors are those of pending loads
+            last = self._last_sealed_load(lease)
             self._sync_local_copies()
             self._prepare_packages(lease)
-            self._resume_sealed_load(lease)
-            self._delete_incomplete_packages(lease)
-            for package in self._pending_packages():
+            self._resume_sealed_load(last, lease)
+            pending, resumable = self._unfinished_packages(lease)
+            for package in pending:
                 self._normalize_and_load(package, lease)
             if self._recorder.load_reports and self._workspace.run_settings.pending == "exit":
                 if flows:
                     self._recorder.record_unextracted_data()
                 return
             # Closed at once when a load fails: generators of users are suspended in the middle of their work.
-            with closing(self._extraction(lease).extract(flows)) as packages:
+            with closing(self._extraction(lease, resumable).extract(flows)) as packages:
                 # With a commit interval a package is loaded before the next one is extracted.
                 for package in packages:
                     self._normalize_and_load(package, lease)
@@ -168,8 +169,9 @@ class Execution:
     def load(self) -> None:
         """Load normalized packages; those that are only extracted remain pending."""
         with self._lease("load") as lease:
+            last = self._last_sealed_load(lease)
             self._prepare_packages(lease)
-            self._resume_sealed_load(lease)
+            self._resume_sealed_load(last, lease)
             for package in self._packages.with_status("normalized"):
                 self._normalize_and_load(package, lease)
 
@@ -252,15 +254,20 @@ class Execution:
         """Transfer packages that were extracted before the destination was known."""
         self._unbound.transfer_to(self._packages, lease=lease, ledger=self._workspace.ledger)
 
-    def _resume_sealed_load(self, lease: Lease) -> None:
-        """Resume the abort and the sealed load that an earlier run left; a load is applied at most once."""
+    def _last_sealed_load(self, lease: Lease) -> SealedLoad | None:
+        """Return the load after which the next one is sealed, once its abort is complete."""
         with self._recorder.attribute_errors("load"):
             last = finish_abort(self._workspace, lease)
         if last is None:
             # Before the first sealed load ever: the storage must keep its promises.
             require_trust(self._packages.store)
-            return
-        sealed = last.to_load
+        self._last_sequence = last.manifest.sequence if last else 0
+        self._workspace.remember_rows()
+        return last
+
+    def _resume_sealed_load(self, last: SealedLoad | None, lease: Lease) -> None:
+        """Resume the sealed load that an earlier run left; a load is applied at most once."""
+        sealed = last.to_load if last else None
         if sealed is None:
             return
         self._recorder.pending_ids.add(sealed.load_id)
@@ -268,37 +275,34 @@ class Execution:
             is_committed = self._workspace.is_committed(sealed)
             if is_committed:
                 finish_committed_load(
-                    sealed, self._workspace.load_target(sealed, lease), state=_state_row(sealed)
+                    sealed, self._workspace.load_target(sealed, lease), state=state_row(sealed)
                 )
         if not is_committed:
             self._load_sealed(sealed, lease)
 
-    def _delete_incomplete_packages(self, lease: Lease) -> None:
-        """Delete packages whose extraction did not complete, except those with waves of work items.
+    def _unfinished_packages(self, lease: Lease) -> tuple[list[Package], list[Package]]:
+        """Return the packages to load before new data, and those whose extraction can be continued.
 
-        Extraction decides whether it continues the latter.
+        Other packages whose extraction did not complete are deleted.
         """
-        incomplete = [
-            package for package in self._packages.with_status("new") if not has_waves(package.store)
-        ]
-        if incomplete:
+        pending, incomplete = self._packages.unfinished_packages()
+        self._recorder.pending_ids |= {package.load_id for package in pending}
+        resumable = [package for package in incomplete if has_waves(package.store)]
+        if len(resumable) < len(incomplete):
             lease.confirm()
         for package in incomplete:
-            package.delete()
-
-    def _pending_packages(self) -> list[Package]:
-        """Return the packages to load before new data, oldest first."""
-        pending = self._packages.pending_packages()
-        self._recorder.pending_ids |= {package.load_id for package in pending}
-        return pending
+            if package not in resumable:
+                package.delete()
+        return pending, resumable
 
     # --- extract
 
-    def _extraction(self, lease: Lease) -> Extraction:
+    def _extraction(self, lease: Lease, incomplete: Sequence[Package]) -> Extraction:
         """Return the extraction of a run: it builds on the last complete load, and can use executors."""
         return self._make_extraction(
             lease,
             snapshot_of=self._workspace.snapshot,
+            incomplete=incomplete,
             step=self._extract_step,
             executors=ExecutorBackend(self._workspace.session, lease.check),
         )
@@ -420,7 +424,7 @@ class Execution:
         schema = self._target.pipeline.schema_files.ensure_import_file(normalized.schema)
         manifest = Manifest(
             load_id=package.load_id,
-            sequence=self._workspace.next_sequence(),
+            sequence=self._workspace.next_sequence(self._last_sequence),
             pipeline_name=self._target.pipeline.pipeline_name,
             dataset_name=self._target.pipeline.dataset_name,
             schema_name=snapshot.schema.name,
@@ -434,8 +438,9 @@ class Execution:
             origins=normalized.origins,
         )
         lease.confirm()
-        if not self._packages.seal(manifest):
+        if not self._packages.seal(manifest, after=self._last_sequence):
             raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
+        self._last_sequence = manifest.sequence
         return manifest
 
     def _load_sealed(self, manifest: Manifest, lease: Lease) -> None:
@@ -445,9 +450,7 @@ class Execution:
             in_stage("load", load_id=manifest.load_id),
             load_target.collector(f"load of {manifest.schema_name}"),
         ):
-            report = load(
-                manifest, load_target, state=_state_row(manifest), load_settings=self._load_settings
-            )
+            report = load(manifest, load_target, state=state_row(manifest), load_settings=self._load_settings)
         self._recorder.record_loaded(report)
         if manifest.removed_tables:
             self._recorder.notes.append(f"dropped tables: {', '.join(manifest.removed_tables)}")
@@ -457,19 +460,6 @@ class Execution:
         """Attribute errors in a block to the load of a package."""
         with self._recorder.attribute_errors("load"), in_stage("load", load_id=load_id):
             yield
-
-
-def _state_row(manifest: Manifest) -> StateInfo:
-    state: dict[str, Any] = dict(manifest.state)
-    return StateInfo(
-        version=state["_state_version"],
-        engine_version=ENGINE_VERSION,
-        pipeline_name=manifest.pipeline_name,
-        state=encode_state(state),
-        created_at=datetime.fromtimestamp(float(manifest.load_id), UTC),
-        version_hash=state["_version_hash"],
-        _dlt_load_id=manifest.load_id,
-    )
 
 
 @contextmanager

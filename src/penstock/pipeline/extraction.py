@@ -46,6 +46,8 @@ class Extraction:
     settings: ExtractConfiguration
     on_report: Callable[[ExtractReport], None]
     """Called with the report of each package."""
+    incomplete: Sequence[Package] = ()
+    """Packages with waves of work items, of runs that did not complete their extraction."""
     step: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered while the extraction works, and not while its caller works between two packages."""
     dispositions: frozenset[str] | None = None
@@ -93,20 +95,19 @@ class Extraction:
         yield self._mark_extracted(complete, snapshot.change_id)
 
     def _resumable_packages(self, flows: Sequence[Flow]) -> list[Package | None]:
-        """Return for each flow its incomplete package with waves of work items; delete all others."""
-        if self.executors is None:
-            return [None for _ in flows]
-        incomplete = self.packages.with_status("new")
-        if not incomplete:
+        """Return for each flow its incomplete package; delete all others."""
+        if not self.incomplete:
             return [None for _ in flows]
         last_sealed = self.packages.last_sealed()
         # Loads are ordered by the times in their ids: none may follow a later one.
         newer = [
-            package for package in incomplete if last_sealed is None or package.load_id > last_sealed.load_id
+            package
+            for package in self.incomplete
+            if last_sealed is None or package.load_id > last_sealed.load_id
         ]
         on_executors = self.settings.work_items == "executors"
         resumable = resumable_packages(flows, newer, on_executors=on_executors)
-        unused = [package for package in incomplete if package not in resumable]
+        unused = [package for package in self.incomplete if package not in resumable]
         if unused:
             # A run that took over may continue one of them.
             self.lease.confirm()

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from penstock.interfaces import WithStateSync
+from penstock.interfaces import WithLedger, WithStateSync
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.typed_json import from_typed
 from penstock.pipeline.refresh import recreated_schema
@@ -93,8 +93,10 @@ def _with_local_changes(schema: Schema, state: State, workdir: WorkDir) -> Pipel
 
 def stored_state(ledger: Ledger, client: JobClientBase, pipeline_name: str) -> StateInfo | None:
     """Return the state of the last complete load; None if neither ledger nor destination has one."""
-    if ledger.is_initialized():
-        return ledger.last_state(pipeline_name)
+    state = ledger.last_state(pipeline_name)
+    # A destination with a ledger stores no other state.
+    if state is not None or isinstance(client, WithLedger) or ledger.is_initialized():
+        return state
     if isinstance(client, WithStateSync) and client.is_storage_initialized():
         return client.get_stored_state(pipeline_name)
     return None
@@ -105,7 +107,11 @@ def stored_schema(ledger: Ledger, target: Target, name: str) -> StorageSchemaInf
     if ledger.is_initialized():
         return ledger.last_schema(name)
     with target.client(name) as client:
-        if isinstance(client, WithStateSync) and client.is_storage_initialized():
+        if (
+            isinstance(client, WithStateSync)
+            and not isinstance(client, WithLedger)
+            and client.is_storage_initialized()
+        ):
             return client.get_stored_schema()
     return None
 

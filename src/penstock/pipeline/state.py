@@ -6,17 +6,20 @@ import base64
 import hashlib
 import zlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import orjson
 
 from penstock.errors import UnsupportedVersion
+from penstock.interfaces import StateInfo
 from penstock.package.typed_json import from_typed, to_typed
 from penstock.schema.frozen_map import thaw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from penstock.package import Manifest
     from penstock.package.extract_manifest import ExtractManifest
 
 ENGINE_VERSION = 4
@@ -111,6 +114,20 @@ def encode_state(state: State) -> str:
     """
     shared = {key: value for key, value in state.items() if key != "_local"}
     return base64.b64encode(zlib.compress(orjson.dumps(to_typed(shared)), level=9)).decode()
+
+
+def state_row(manifest: Manifest) -> StateInfo:
+    """Return the row of the state after a load."""
+    state = dict(manifest.state)
+    return StateInfo(
+        version=state["_state_version"],
+        engine_version=ENGINE_VERSION,
+        pipeline_name=manifest.pipeline_name,
+        state=encode_state(state),
+        created_at=datetime.fromtimestamp(float(manifest.load_id), UTC),
+        version_hash=state["_version_hash"],
+        _dlt_load_id=manifest.load_id,
+    )
 
 
 def decode_state(text: str) -> State:

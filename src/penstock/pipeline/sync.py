@@ -133,7 +133,7 @@ def sync_schema(target: Target, *, spark: SparkSession | None, schema_name: str 
                 )
             row = stored_schema(workspace.ledger, target, schema.name)
             stored_tables = Schema.from_dict(json.loads(row.schema)).tables if row else {}
-            with workspace.session() as session, workspace.open_client(schema, session) as client:
+            with workspace.client_session() as session, workspace.open_client(schema, session) as client:
                 client.initialize_storage()
                 expected = schema_update(stored_tables, schema.tables, names)
                 return client.update_stored_schema(names, expected) or {}

@@ -7,7 +7,8 @@ import os
 import platform
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from textwrap import indent
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypedDict
 
 from penstock.config import ResolvedValue, logger
 from penstock.interfaces.humanize import human_count, human_size
@@ -39,6 +40,52 @@ NEXT_RUN_HINT: Final = (
     "again, and nothing is loaded twice"
 )
 """The hint for a run that did not finish: what the next run does."""
+
+
+class StepTraceDocument(TypedDict):
+    """A step of a run, as plain data."""
+
+    step: TPipelineStep
+    started_at: str | None
+    finished_at: str | None
+    seconds: float
+    rows: int | None
+    bytes: int | None
+    spark_jobs: int | None
+    """Spark jobs of the step; null where Spark does not report them, as over Connect."""
+    error: str | None
+    error_code: str | None
+    info: dict[str, Any]
+    """The facts of the step: packages, tables and jobs."""
+    text: str
+    """The same as text."""
+
+
+class PipelineTraceDocument(TypedDict):
+    """A run that has ended, as plain data."""
+
+    transaction_id: str
+    pipeline_name: str
+    started_at: str
+    finished_at: str
+    engine_version: int
+    execution_context: dict[str, Any]
+    """The version of Python, the system and the number of processors."""
+    resolved_config_values: list[dict[str, str]]
+    """The settings that were resolved during the run, with their providers; no secrets."""
+    steps: list[StepTraceDocument]
+
+
+class RunStartDocument(TypedDict):
+    """A run that has not ended, as plain data."""
+
+    transaction_id: str
+    pipeline_name: str
+    started_at: str
+    finished_at: None
+    engine_version: int
+    process: dict[str, Any]
+    """The host and the number of the process."""
 
 
 class StepInfo(Protocol):
@@ -140,7 +187,7 @@ class StepTrace:
         """Return the step as text; with `verbosity` its packages and their jobs follow."""
         # The info of a step that failed before its first package is empty.
         has_info = self.error is None or self.info.loads_ids
-        return "\n".join([self.summary(), *([self.info.asstr(verbosity)] if has_info else [])])
+        return "\n".join([self.summary(), *([indent(self.info.asstr(verbosity), "  ")] if has_info else [])])
 
     def summary(self) -> str:
         """Return one line: duration, rows, bytes, Spark jobs, and an error in a second one.
@@ -158,19 +205,7 @@ class StepTrace:
 
     def asdict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "step": self.step,
-            "started_at": self.started_at.isoformat() if self.started_at else None,
-            "finished_at": self.finished_at.isoformat() if self.finished_at else None,
-            "seconds": self.seconds,
-            "rows": self.rows,
-            "bytes": self.bytes,
-            "spark_jobs": self.spark_jobs,
-            "error": self.error,
-            "error_code": self.error_code,
-            "info": self.info.recorded_facts(),
-            "text": str(self.info),
-        }
+        return dict(_step_document(self))
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> StepTrace:
@@ -179,6 +214,22 @@ class StepTrace:
         started_at, finished_at = (_parse_time(facts.pop(key, None)) for key in ("started_at", "finished_at"))
         info = StoredStepInfo(document=facts.pop("info"), text=facts.pop("text"))
         return StepTrace(info=info, started_at=started_at, finished_at=finished_at, **facts)
+
+
+def _step_document(step: StepTrace) -> StepTraceDocument:
+    return {
+        "step": step.step,
+        "started_at": step.started_at.isoformat() if step.started_at else None,
+        "finished_at": step.finished_at.isoformat() if step.finished_at else None,
+        "seconds": step.seconds,
+        "rows": step.rows,
+        "bytes": step.bytes,
+        "spark_jobs": step.spark_jobs,
+        "error": step.error,
+        "error_code": step.error_code,
+        "info": step.info.recorded_facts(),
+        "text": str(step.info),
+    }
 
 
 def _parse_time(text: str | None) -> datetime | None:
@@ -250,7 +301,7 @@ class PipelineTrace:
 
     def asdict(self) -> dict[str, Any]:
         """Return plain data, as written to the history; it can be loaded as a table."""
-        return {
+        document: PipelineTraceDocument = {
             "transaction_id": self.transaction_id,
             "pipeline_name": self.pipeline_name,
             "started_at": self.started_at.isoformat(),
@@ -258,8 +309,9 @@ class PipelineTrace:
             "engine_version": self.engine_version,
             "execution_context": dict(self.execution_context),
             "resolved_config_values": [value.asdict() for value in self.resolved_config_values],
-            "steps": [step.asdict() for step in self.steps],
+            "steps": [_step_document(step) for step in self.steps],
         }
+        return dict(document)
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> PipelineTrace:
@@ -331,7 +383,7 @@ class RunStart:
 
     def asdict(self) -> dict[str, Any]:
         """Return plain data, as written to the history."""
-        return {
+        document: RunStartDocument = {
             "transaction_id": self.transaction_id,
             "pipeline_name": self.pipeline_name,
             "started_at": self.started_at.isoformat(),
@@ -339,6 +391,7 @@ class RunStart:
             "engine_version": ENGINE_VERSION,
             "process": asdict(self.process),
         }
+        return dict(document)
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> RunStart:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.dataset.dataset import DatasetSchema
-    from penstock.dataset.sqlclient import SqlClient
+    from penstock.dataset.sqlclient import DatasetSqlClient
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow, JobClientBase, Ledger
     from penstock.interfaces.frame_engine import RowSender
@@ -107,13 +107,13 @@ class Workspace:
         """Return schema and state as they will be once all pending packages, `unbound` too, are loaded."""
         return snapshot_after_pending(self.snapshot(schema_name), self.packages, unbound)
 
-    def next_sequence(self) -> int:
-        """Return the number of the next load: after every one that a slot or the ledger has.
+    def next_sequence(self, last_sealed: int) -> int:
+        """Return the number of the next load: after the last one in a slot, and every one in the ledger.
 
         Slots may be behind the ledger where their folder was lost or restored from an older copy.
         """
         committed = self.ledger.last_commit(self.target.pipeline.pipeline_name)
-        return next_sequence(self.packages.slots.last(), committed.sequence if committed else None)
+        return next_sequence(last_sealed, committed.sequence if committed else None)
 
     def is_committed(self, manifest: Manifest) -> bool:
         """Return whether a load is complete at the destination."""
@@ -168,6 +168,15 @@ class Workspace:
                 self.ledger = ledger
                 self._lease_notes += lease.notes
 
+    def remember_rows(self) -> None:
+        """From now on look up the last commit and the last state of the pipeline once for each load.
+
+        Called in the lease once the last sealed load is known: only a later one changes these rows, and the
+        next seal fails if another run has sealed one.
+        """
+        if isinstance(self.ledger, FileLedger):
+            self.ledger = self.ledger.with_remembered_rows(self.target.pipeline.pipeline_name)
+
     def load_target(self, manifest: Manifest, lease: Lease) -> LoadTarget:
         """Return the target of a sealed load; it is valid while the lease is held."""
         return LoadTarget(
@@ -179,6 +188,7 @@ class Workspace:
             packages=self.packages,
             assert_leased=lease.check,
             retention=self.run_settings.retention,
+            mark=manifest.mark,
             collector=self.target.pipeline.collector,
             on_committed=self._save_local_copies,
             describe_jobs=self.watch.describe,
@@ -254,6 +264,11 @@ class Workspace:
     def session(self) -> AbstractContextManager[SparkSession]:
         """Borrow a session of the run for a block."""
         return self.sessions.session()
+
+    def client_session(self) -> AbstractContextManager[SparkSession]:
+        """Borrow a session for a client; one that may need none gets it at its first use."""
+        is_deferred = self.target.config.loads_without_spark
+        return self.sessions.deferred_session() if is_deferred else self.session()
 
     @contextmanager
     def offer_sessions(self) -> Iterator[None]:
@@ -421,7 +436,7 @@ def open_destination_client(
         schema = workspace.snapshot(schema_name).schema
     with ExitStack() as stack:
         stack.callback(workspace.close)
-        client = workspace.open_client(schema, stack.enter_context(workspace.session()))
+        client = workspace.open_client(schema, stack.enter_context(workspace.client_session()))
         client.when_closed(stack.pop_all().close)
         return client
 
@@ -434,7 +449,9 @@ def open_dataset(
     return Dataset(_dataset_source(target, spark), name=name, consistent=consistent, schema=schema)
 
 
-def open_sql_client(target: Target, *, spark: SparkSession | None, schema_name: str | None) -> SqlClient:
+def open_sql_client(
+    target: Target, *, spark: SparkSession | None, schema_name: str | None
+) -> DatasetSqlClient:
     """Return an SQL client for the tables at a destination."""
     source = _dataset_source(target, spark, schema_name)
     return Dataset(source, name=target.pipeline.dataset_name).sql_client

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import config_value
 from penstock.destinations.lake.dataset import DatasetClient
-from penstock.interfaces import Destination, WithTableVersions
+from penstock.interfaces import Destination, WithAtomicCommit, WithTableVersions
 from penstock.schema.defaults import SYSTEM_PREFIX
 from penstock.sources.decorators import resource
 from penstock.testing.bench import ROOT_TABLE
@@ -84,6 +84,9 @@ class CrashingDestination:
 
         client.start_file_load, client.restore_file_load = started, restored
         client.complete_load = lambda load_id: self._step(lambda: complete(load_id))
+        if isinstance(client, WithAtomicCommit):
+            commit = client.commit_load
+            client.commit_load = lambda load: self._step(lambda: commit(load))  # type: ignore[method-assign] # a step
         client_base: JobClientBase = client
         return client_base
 

@@ -9,8 +9,6 @@ from tests.flow.crashes.lakes import DRIVER_ROWS, LAKES, driver_rows_of
 from tests.flow.crashes.recorded_load import RecordedLoad, record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import SparkSession
 
 
@@ -26,9 +24,9 @@ def _settings(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -
 @pytest.fixture(scope="session")
 def recorded(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RecordedLoad]:
+) -> RecordedLoad:
     """One load in Delta, or in the format of the test's parameter, with an image at each of its steps."""
     lake = LAKES[getattr(request, "param", "delta")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(DRIVER_ROWS, driver_rows_of(lake.name))
-        yield record(tmp_path_factory.mktemp("crashes"), spark, lake, patch)
+        return record(tmp_path_factory.mktemp("crashes"), spark, lake, patch)

@@ -6,7 +6,6 @@ these steps. Files that Spark writes, such as data files, count from the step th
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import threading
@@ -14,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.cli.program_steps import changed_path
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_TARGETS: Final = {"os.link": 1, "os.rename": 1, "os.remove": 0}
-_WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _COMMITS: Final = {
     **{name: name for name in ("append", "overwrite", "merge", "recreate", "undo", "truncate")},
     "commit_job_files": "append",
@@ -75,13 +74,9 @@ class Steps:
 
     def record_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Record an audit event if it is a step."""
-        if event == "open":
-            place = 0 if isinstance(arguments[2], int) and arguments[2] & _WRITING else None
-        else:
-            place = _TARGETS.get(event)
-        if place is None or not isinstance(arguments[place], str | bytes | os.PathLike):
+        path = changed_path(event, arguments)
+        if path is None:
             return
-        path = os.fsdecode(arguments[place])
         if event == "os.remove" and not path.startswith("/"):
             # A folder is deleted by names relative to an open folder: one step is enough for each.
             self._deleted += 1
@@ -98,7 +93,7 @@ _recording: list[Steps] = []
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if _recording and (event == "open" or event in _TARGETS):
+    if _recording:
         _recording[-1].record_event(event, arguments)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from tests.command_documents import read_documents
 from typer.testing import CliRunner
 
 import penstock
@@ -42,7 +42,12 @@ def json_output(*words: str, exit_code: int = 0) -> list[dict[str, Any]]:
     """Return the objects that a command prints with `--json`."""
     done = invoke(*words, "--json")
     assert done.exit_code == exit_code, done.exception
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return read_documents(f"pipeline {_command(*words)}", done.stdout)
+
+
+def _command(first: str, second: str = "--", *_: str) -> str:
+    """Return the command of these words: a pipeline may be called like a command."""
+    return first if second.startswith("-") else second
 
 
 def extract_package(name: str = "shop") -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from tests.command_documents import read_documents
 from tests.unit.cli.golden import assert_output
 from typer.testing import CliRunner
 
@@ -87,7 +88,7 @@ def test_programs_get_one_object(lake: Path) -> None:
     assert lake.exists()
     done = invoke("orders", *OPTIONS, "--cursor", "id", "--json")
 
-    document = json.loads(done.stdout)
+    (document,) = read_documents("adopt", done.stdout)
     assert (document["table"], document["resource"], document["rows"]) == ("orders", "orders", 3)
     assert document["columns"]["price"] == {
         "name": "price",
@@ -113,5 +114,6 @@ def test_a_pipeline_of_this_machine_keeps_its_destination(lake: Path) -> None:
 
     done = invoke("buyers", "--pipeline", "shop", "--cursor", "id", "--primary-key", "id", "--json")
 
-    assert json.loads(done.stdout)["location"] == str(lake / "raw")
+    (document,) = read_documents("adopt", done.stdout)
+    assert document["location"] == str(lake / "raw")
     assert {"orders", "buyers"} <= set(penstock.attach("shop").default_schema.tables)

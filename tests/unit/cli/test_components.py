@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import EntryPoint
 
 import pytest
+from tests.command_documents import read_documents
 from tests.unit.cli.golden import assert_output
 from typer.testing import CliRunner
 
@@ -33,9 +33,9 @@ def test_each_has_a_line(command: str, installed: bool, monkeypatch: pytest.Monk
 def test_json_has_the_function_and_the_missing_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(components, "find_spec", lambda name: None if name == "requests" else object())
 
-    lines = CliRunner().invoke(app, ["sources", "--json"]).stdout.splitlines()
+    output = CliRunner().invoke(app, ["sources", "--json"]).stdout
 
-    documents = {document["name"]: document for document in map(json.loads, lines)}
+    documents = {document["name"]: document for document in read_documents("sources", output)}
     assert documents["rest_api"]["missing_extras"] == ["rest"]
     assert not documents["rest_api"]["is_installed"]
     assert documents["filesystem"]["is_installed"]
@@ -48,5 +48,5 @@ def test_every_own_destination_is_listed_by_its_factory() -> None:
         if item.reference.startswith("penstock.destinations.")
     ]
 
-    assert {item.name for item in own} == {"delta", "filesystem", "iceberg"}
+    assert {item.name for item in own} == {"delta", "duckdb", "filesystem", "iceberg", "postgres"}
     assert all(callable(getattr(penstock.destinations, item.name)) for item in own)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.command_documents import read_documents
 from tests.restapi import KEY, PASSWORD, TOKEN, USER, Api
 from tests.unit.cli.golden import assert_output
 from typer.testing import CliRunner
@@ -76,7 +76,7 @@ def conns(*words: str, timeout: str = "60") -> Result:
 
 def results(*words: str, timeout: str = "60") -> dict[str, dict[str, str]]:
     done = conns(*words, "--json", timeout=timeout)
-    documents = [json.loads(line) for line in done.stdout.splitlines()]
+    documents = read_documents("conns", done.stdout)
     failed = any(document["verdict"] == "failure" for document in documents)
     assert done.exit_code == (1 if failed else 0), done.output
     return {document["name"]: document for document in documents}
@@ -113,7 +113,7 @@ def test_connections_are_in_the_order_of_the_settings() -> None:
         credentials = "postgresql://of-no-source/x"
     """)
 
-    found = names_and_kinds(
+    kinds = names_and_kinds(
         document=document,
         secrets={"sources": {"shop": {"warehouse_url": "mysql://db/shop"}, "vault": {"credentials": "t"}}},
         environment={
@@ -124,7 +124,7 @@ def test_connections_are_in_the_order_of_the_settings() -> None:
         },
     )
 
-    assert list(found.items()) == [
+    assert list(kinds.items()) == [
         ("sources.hub.client.base_url", "api"),
         ("sources.shop.warehouse_url", "database"),
         ("sources.vault.credentials", "unknown"),
@@ -191,12 +191,6 @@ def test_results_are_printed_with_a_fix(project: Path, api: Api, server: int, cl
     text = text.replace(str(closed_port), "CLOSED").replace(api.url, "http://127.0.0.1:API")
     assert_output("conns", re.sub(r"[\d.]+ GB", "N GB", text))
     assert done.exit_code == 1
-
-
-def test_help_is_stable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-
-    assert_output("help_conns", CliRunner().invoke(app, ["conns", "--help"]).stdout)
 
 
 def test_without_connections_the_searched_files_are_printed_and_nothing_fails(project: Path) -> None:

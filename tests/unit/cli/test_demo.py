@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.command_documents import read_documents
 from tests.unit.cli.golden import assert_output
 from typer.testing import CliRunner
 
@@ -47,7 +47,7 @@ def test_each_step_is_shown(tmp_path: Path, width: int) -> None:
 
 
 def test_results_are_printed_as_json() -> None:
-    (document,) = map(json.loads, run_demo("--folder", "example", "--json").stdout.splitlines())
+    (document,) = read_documents("demo", run_demo("--folder", "example", "--json").stdout)
 
     assert document["folder"] == "example"
     assert [load["rows"]["orders__items"] for load in document["loads"]] == [3, 1]

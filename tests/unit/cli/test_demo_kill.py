@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
+from tests.command_documents import read_documents
 from tests.unit.cli.golden import assert_output
 from typer.testing import CliRunner
 
@@ -28,6 +29,7 @@ from penstock.cli.kill_demo import (
     orders_of,
 )
 from penstock.cli.kill_report import KillReport, is_exactly_once, kill_document
+from penstock.cli.output import print_json
 from penstock.cli.program_steps import DurableStep, StepAnnouncer
 from penstock.errors import InternalError, UsageError
 
@@ -191,20 +193,15 @@ def test_a_load_seen_in_part_is_not_correct() -> None:
     assert is_exactly_once([killed_load("sealed")], [EXACT])
 
 
-def test_results_are_plain_data() -> None:
+def test_results_are_printed_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     demo = KillDemo(folder=Path("penstock_demo"), seed=7)
 
-    document = json.loads(json.dumps(kill_document(demo, [killed_load("sealed")], [EXACT])))
+    print_json(kill_document(demo, [killed_load("sealed")], [EXACT]))
 
+    (document,) = read_documents("demo", capsys.readouterr().out)
     assert (document["exactly_once"], document["seed"]) == (True, 7)
     assert document["kills"][0]["package"]["status"] == "sealed"
     assert document["tables"][0]["expected"] == 300
-
-
-def test_the_options_are_explained() -> None:
-    help_text = CliRunner().invoke(app, ["demo", "--help"], env={"COLUMNS": "80"}).stdout
-
-    assert_output("demo_help", help_text)
 
 
 def test_a_seed_without_kills_is_refused() -> None:

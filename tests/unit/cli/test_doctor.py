@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.command_documents import read_documents
 from typer.testing import CliRunner
 
 from penstock.cli import doctor
@@ -169,7 +169,7 @@ def test_jars_that_are_not_downloaded_yet_are_only_a_warning(no_java: None) -> N
 def test_json_output_has_one_object_per_line_and_a_failure_sets_the_exit_code(no_java: None) -> None:
     done = CliRunner().invoke(app, ["doctor", "--json"])
 
-    findings = [json.loads(line) for line in done.stdout.splitlines()]
+    findings = read_documents("doctor", done.stdout)
     assert done.exit_code == 1
     assert [finding["verdict"] for finding in findings] == ["ok", "failure", "ok"]
 

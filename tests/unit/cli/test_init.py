@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.command_documents import read_documents
 from tests.restapi import Api
 from tests.unit.cli.golden import assert_output
 from typer.testing import CliRunner
@@ -65,7 +65,7 @@ def test_a_new_project_loads_rows_and_passes_its_test(source: str, disk: Path) -
 
 def test_the_files_of_a_project_are_listed() -> None:
     assert_output("init", init("python").stdout)
-    (document,) = map(json.loads, init("python", "--json").stdout.splitlines())
+    (document,) = read_documents("init", init("python", "--json").stdout)
 
     assert document["program"] == "people_to_lake.py"
     assert sorted(document["files"]) == sorted(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.command_documents import read_documents
 from tests.restapi import Api
 from typer.testing import CliRunner
 
@@ -149,7 +149,7 @@ def test_any_name_is_quoted(folder: str, table: str, column: str, keys: list[str
 def test_the_program_alone_is_printed(disk: Path) -> None:
     words = ["load", f"mysql://ada:{SECRET}@db/shop", "./lake", "--table", "orders", "--print-script"]
     done = CliRunner().invoke(app, words)
-    (document,) = map(json.loads, CliRunner().invoke(app, [*words, "--json"]).stdout.splitlines())
+    (document,) = read_documents("load", CliRunner().invoke(app, [*words, "--json"]).stdout)
 
     assert done.stdout == document["script"] == plan(words[1], table="orders").script
     assert not disk.exists()
@@ -167,7 +167,7 @@ def api(no_spark: None) -> Iterator[Api]:
 def test_a_table_is_loaded_and_the_program_is_printed(disk: Path, api: Api) -> None:
     words = ["load", f"{api.url}/relative", "lake", "--table", "items", "--incremental", "updated_at"]
 
-    (document,) = map(json.loads, CliRunner().invoke(app, [*words, "--json"]).stdout.splitlines())
+    (document,) = read_documents("load", CliRunner().invoke(app, [*words, "--json"]).stdout)
     again = CliRunner().invoke(app, words)
 
     assert document["rows"] == {"items": 25}

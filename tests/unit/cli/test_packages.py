@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import json
 from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
+from tests.command_documents import read_documents
 from typer.testing import CliRunner
 
 from penstock.cli.app import app
@@ -76,7 +76,8 @@ def test_the_command_shows_all_packages_or_the_jobs_of_one(packages: Packages) -
     assert everything.exit_code == single.exit_code == 0
     assert LOAD_ID in everything.output
     assert "1794709966.000001" in everything.output
-    assert [job["state"] for job in json.loads(single.output)["jobs"]] == ["failed_jobs", "completed_jobs"]
+    (document,) = read_documents("packages", single.stdout)
+    assert [job["state"] for job in document["jobs"]] == ["failed_jobs", "completed_jobs"]
 
 
 def test_an_unknown_package_is_an_error(tmp_path: Path) -> None:

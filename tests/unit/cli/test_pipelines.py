@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import penstock
 from penstock.cli.app import app
+from penstock.cli.json_documents import PipelineSummary
 from penstock.cli.overview import pipelines_table, run_summary
 from penstock.errors import (
     CannotRestorePipelineException,
@@ -74,9 +75,16 @@ def test_a_run_that_left_out_failed_jobs_is_not_shown_as_ok() -> None:
     run = PipelineTrace(
         transaction_id="5f", pipeline_name="shop", started_at=now, finished_at=now, steps=(step,)
     )
-    summary = {"pipeline_name": "shop", "destination": None, "dataset_name": None, "problem": None}
+    summary = PipelineSummary(
+        pipeline_name="shop",
+        working_dir="shop",
+        destination=None,
+        dataset_name=None,
+        last_run=run_summary(run),
+        problem=None,
+    )
 
-    table = pipelines_table([{**summary, "last_run": run_summary(run)}])
+    table = pipelines_table([summary])
 
     assert [str(cell) for cell in table.columns[-1].cells] == ["loaded without 1 failed job"]
 
@@ -157,6 +165,32 @@ def test_a_command_before_the_name_is_an_error_with_the_right_order(
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert f"The name of a pipeline precedes the command: root pipeline {command}" in error_text(done)
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("pipeline --pipelines-dir X shop why id", "pipeline shop why id --pipelines-dir X"),
+        ("pipeline shop --json info", "pipeline shop info --json"),
+        ("pipeline --last=5 --json shop trace", "pipeline shop trace --last=5 --json"),
+        ("pipeline --json list", "pipeline list --json"),
+        ("--json pipeline shop info", "pipeline shop info --json"),
+        ("config --pipeline shop explain normalize", "config explain normalize --pipeline shop"),
+    ],
+)
+def test_an_option_before_its_command_is_an_error_with_the_right_order(words: str, command: str) -> None:
+    done = CliRunner().invoke(app, words.split())
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"Options follow the command: root {command}" in error_text(done)
+
+
+@pytest.mark.parametrize("words", ["--no-such-option pipeline list", "pipeline --json", "--last 5"])
+def test_an_unknown_option_or_one_without_a_command_is_reported_as_such(words: str) -> None:
+    done = CliRunner().invoke(app, words.split())
+
+    assert done.exit_code == 2
+    assert "Options follow the command" not in error_text(done)
 
 
 def test_a_pipeline_may_have_the_name_of_one_of_its_commands(disk: Path) -> None:

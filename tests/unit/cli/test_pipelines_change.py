@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.command_documents import read_documents
 from tests.unit.pipeline.stored_dataset import store_load
 from typer.testing import CliRunner
 
@@ -96,7 +96,8 @@ def test_with_yes_pending_packages_are_dropped(pending: list[str]) -> None:
 def test_json_output_lists_dropped_packages(pending: list[str]) -> None:
     done = invoke("drop-pending", "-y", "--json")
 
-    assert json.loads(done.stdout) == {"pipeline_name": "shop", "dropped": pending, "kept": []}
+    (document,) = read_documents("pipeline drop-pending", done.stdout)
+    assert document == {"pipeline_name": "shop", "dropped": pending, "kept": []}
 
 
 def test_without_pending_packages_no_confirmation_is_needed(pending: list[str]) -> None:
@@ -106,8 +107,8 @@ def test_without_pending_packages_no_confirmation_is_needed(pending: list[str]) 
 
     assert (done.exit_code, done.stdout) == (0, "No packages are pending.\n")
     assert [line[:5] for line in done.stderr.splitlines()] == ["note:"]
-    json_output = json.loads(invoke("drop-pending", "--json").stdout)
-    assert json_output == {"pipeline_name": "shop", "dropped": [], "kept": []}
+    (document,) = read_documents("pipeline drop-pending", invoke("drop-pending", "--json").stdout)
+    assert document == {"pipeline_name": "shop", "dropped": [], "kept": []}
 
 
 def test_in_a_terminal_no_changes_nothing_and_yes_drops(pending: list[str]) -> None:
@@ -124,7 +125,8 @@ def test_in_a_terminal_no_changes_nothing_and_yes_drops(pending: list[str]) -> N
 def test_packages_are_aborted_from_an_id_on(pending: list[str]) -> None:
     refused = invoke("abort-packages", pending[1])
     done = invoke("abort-packages", pending[1], "--yes")
-    rest = json.loads(invoke("abort-packages", "--yes", "--json").stdout)
+    rest_output = invoke("abort-packages", "--yes", "--json").stdout
+    (rest,) = read_documents("pipeline abort-packages", rest_output)
 
     assert (refused.exit_code, done.exit_code) == (2, 0)
     assert f"Package {pending[1]} " in refused.stderr
@@ -139,7 +141,7 @@ def test_pending_packages_are_dropped_by_the_name_that_dlt_has(pending: list[str
 
 
 def test_the_newest_package_is_shown_without_an_id(pending: list[str]) -> None:
-    shown = json.loads(invoke("load-package", "--json").stdout)
+    (shown,) = read_documents("pipeline load-package", invoke("load-package", "--json").stdout)
 
     assert shown["load_id"] == pending[1]
     assert invoke("load-package", pending[0]).stdout == invoke("package", pending[0]).stdout
@@ -269,7 +271,8 @@ def test_a_sync_that_replaces_nothing_does_not_ask(pending: list[str], synced: l
     done = invoke("sync", "--destination", "delta", "--dataset-name", "raw", "--json")
 
     assert done.exit_code == 0, done.exception
-    assert json.loads(done.stdout) == {"pipeline_name": "shop", "state_version": 0, "schemas": ["shop"]}
+    (document,) = read_documents("pipeline sync", done.stdout)
+    assert document == {"pipeline_name": "shop", "state_version": 0, "schemas": ["shop"]}
     (pipeline,) = synced
     assert (pipeline.destination.destination_name, pipeline.dataset_name) == ("delta", "raw")
 

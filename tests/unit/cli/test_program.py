@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.command_documents import read_documents
 
 import penstock
 
@@ -76,6 +77,44 @@ def test_a_source_of_a_module_is_loaded(disk: Path, name: str, rows: dict[str, i
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(f"Pipeline '{name}' loaded 1 package")
     assert penstock.attach(name, pipelines_dir=disk).dataset().row_counts() == rows
+
+
+def test_the_result_of_a_source_is_printed_as_json(tmp_path: Path, disk: Path) -> None:
+    del disk
+    (tmp_path / "beside.py").write_text(MODULE + "print('imported')\n", encoding="utf-8")
+    words = ["run", "beside:shop", "--destination", "./lake", "--json"]
+
+    result = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False, timeout=300)
+
+    (document,) = read_documents("run", result.stdout)
+    assert (document["pipeline_name"], document["rows"]) == ("shop", {"orders": 2})
+    assert not document["has_failed_jobs"]
+    assert result.stderr.startswith("imported\n")
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(0)"])
+def test_the_last_load_of_a_program_is_printed_as_json(tmp_path: Path, disk: Path, end: str) -> None:
+    del disk
+    program = f"""
+import penstock
+for name in ("crm", "shop"):
+    lake = penstock.destinations.delta(bucket_url="lake")
+    print(penstock.pipeline(name, destination=lake).run([{{"id": 1}}], table_name="tokens"))
+{end}
+"""
+
+    result = run_command(tmp_path, program, "--json")
+
+    (document,) = read_documents("run", result.stdout)
+    assert (document["pipeline_name"], document["rows"]) == ("shop", {"tokens": 1})
+    assert "Pipeline 'crm' loaded 1 package" in result.stderr
+
+
+@pytest.mark.parametrize(("program", "code"), [("print(1)", 0), ("1 / 0", 1), ("raise SystemExit(3)", 3)])
+def test_a_program_without_a_load_prints_no_json(tmp_path: Path, program: str, code: int) -> None:
+    result = run_command(tmp_path, program, "--json")
+
+    assert (result.stdout, result.returncode) == ("", code)
 
 
 def test_an_error_of_a_source_is_printed_with_its_frames_only(tmp_path: Path) -> None:

@@ -207,13 +207,6 @@ def test_only_the_last_loads_are_shown(pipeline: Pipeline) -> None:
     assert report.omissions == ("loads before the last 1",)
 
 
-@pytest.mark.parametrize("words", [("shop", "report"), ("show",)])
-def test_help_is_stable(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-
-    assert_output(f"help_pipeline_{words[-1]}", invoke(*words, "--help").stdout)
-
-
 def test_the_text_of_the_page_is_stable(pipeline: Pipeline, tmp_path: Path) -> None:
     text = Reader(
         re.sub(r"<(style|script)>.*?</\1>", "", report_page(pipeline_report(pipeline)), flags=re.DOTALL)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.command_documents import read_documents
 from tests.unit.cli.factories import extract_package
 from tests.unit.cli.golden import assert_output
 from typer.testing import CliRunner
@@ -27,7 +28,7 @@ def explain(*words: str) -> Result:
 
 
 def explain_as_json(*words: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in explain(*words, "--json").stdout.splitlines()]
+    return read_documents("config explain", explain(*words, "--json").stdout)
 
 
 @pytest.fixture(autouse=True)

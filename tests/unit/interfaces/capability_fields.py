@@ -194,6 +194,10 @@ FIELDS: Final[dict[str, CapabilityField]] = {
         "True: jobs replace refreshed tables themselves, by the hint `x-renew`",
         f"{REFRESH}::test_a_destination_that_cannot_recreate_clears_tables_before_the_first_job",
     ),
+    "merges_driver_files": _engine(
+        "True: small merged tables are written by the driver too, with the column `_penstock_at`",
+        "tests/unit/destinations/duckdb/test_merge_histories.py::test_merge_histories_end_as_with_dlt",
+    ),
     "supports_multiple_statements": _client("several statements in a call"),
     "supports_clone_table": _client("CREATE TABLE … CLONE"),
 }

@@ -96,7 +96,8 @@ def test_every_form_of_a_registered_destination_means_the_same(form: Any, tmp_pa
 
 @pytest.mark.parametrize("form", [penstock.destinations, "penstock.destinations"], ids=["module", "path"])
 def test_a_module_with_several_destinations_is_refused(form: Any) -> None:
-    with pytest.raises(InvalidDestinationReference, match="several destinations: delta, filesystem, iceberg"):
+    names = "delta, duckdb, filesystem, iceberg, postgres"
+    with pytest.raises(InvalidDestinationReference, match=f"several destinations: {names}"):
         Destination.from_reference(form)
 
 

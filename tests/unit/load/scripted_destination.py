@@ -31,6 +31,7 @@ from penstock.interfaces import (
     PreparedTables,
     WithLedger,
     WithStagingDataset,
+    WithStateSync,
     WithTableDrop,
     WithTablesByCommit,
     WithUndo,
@@ -39,13 +40,13 @@ from penstock.interfaces import (
 from penstock.package import load_package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
-    from penstock.interfaces import Ledger, TLoadJobState
-    from penstock.schema import Schema, TSchemaTables, TTableSchema, TWriteDisposition
+    from penstock.interfaces import Ledger, StateInfo, StorageSchemaInfo, TLoadJobState
+    from penstock.schema import Schema, Table, TSchemaTables, TTableSchema, TWriteDisposition
 
 RAISED: dict[str, Callable[[str], Exception]] = {
     "transient": LoadClientTransientException,
@@ -151,6 +152,7 @@ class ScriptedReference:
         kind = DroppingClient if "drop" in self._world.script else kind
         kind = CommittingClient if "by_commits" in self._world.script else kind
         kind = RecordingClient if self._world.ledger is not None else kind
+        kind = SyncingClient if "sync" in self._world.script else kind
         return kind(schema, initial_config, self.capabilities(), self._world)
 
     def spec(self) -> type[DestinationClientConfiguration]:
@@ -263,7 +265,12 @@ class CommittingClient(ScriptedClient, WithTablesByCommit):
     """A client that changes the first table by a statement, and the others by the commits of their rows."""
 
     def prepare_tables(
-        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+        self,
+        tables: Sequence[str],
+        *,
+        with_rows: Collection[str],
+        expected_update: TSchemaTables,
+        stored_tables: Mapping[str, Table],
     ) -> PreparedTables:
         first, *others = tables
         self._say(f"prepare {' '.join(tables)}")
@@ -282,6 +289,21 @@ class RecordingClient(ScriptedClient, WithLedger):
     def ledger(self) -> Ledger:
         assert self._world.ledger is not None
         return self._world.ledger
+
+
+class SyncingClient(ScriptedClient, WithStateSync):
+    """A client that stores schemas and states, and no ledger."""
+
+    def is_storage_initialized(self) -> bool:
+        return True
+
+    def get_stored_schema(self) -> StorageSchemaInfo | None:
+        assert self._world.ledger is not None
+        return self._world.ledger.last_schema(self.schema.name)
+
+    def get_stored_state(self, pipeline_name: str) -> StateInfo | None:
+        assert self._world.ledger is not None
+        return self._world.ledger.last_state(pipeline_name)
 
 
 class ScriptedJob(LoadJob, FollowupJob):

@@ -281,6 +281,28 @@ def test_a_run_that_has_lost_its_lease_does_not_commit_the_load(tmp_path: Path) 
     assert scenario.load().load_id == "17.5", "the next run applies it"
 
 
+def test_a_run_that_has_lost_its_lease_completes_no_job(tmp_path: Path) -> None:
+    """The run that took over may have completed it, and its result must not change."""
+    scenario = sealed_scenario(tmp_path)
+
+    def check() -> None:
+        if scenario.world.landed:
+            raise LeaseLost(epoch=1, host="elsewhere")
+
+    with pytest.raises(LeaseLost):
+        load(
+            scenario.manifest,
+            replace(scenario.target(), assert_leased=check),
+            state=STATE,
+            load_settings=QUICK,
+        )
+
+    package = scenario.target().packages.package("17.5")
+    assert "completed_jobs" not in scenario.folders().values()
+    assert package.store.names(".results") == []
+    assert scenario.load().load_id == "17.5", "the next run applies it"
+
+
 def target_when_all_written(scenario: LoadScenario, act: Callable[[], object]) -> LoadTarget:
     """Return the target; `act` is called when all tables have their rows, before the load is committed."""
     acts = [act]

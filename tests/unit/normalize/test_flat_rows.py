@@ -12,10 +12,11 @@ from tests.oracle.reference_rows import comparable, reference_tables, untagged
 from tests.oracle.row_sets import rowset
 
 from penstock.extract.encode import encode
-from penstock.normalize.flat_rows import FlatTable, NeedsSpark, flat_tables
+from penstock.normalize.flat_rows import FlatInput, FlatTable, NeedsSpark, flat_tables
 from penstock.normalize.plan import plan_layout, plan_tables
 from penstock.normalize.prior_schema import MAX_NESTING
 from penstock.normalize.profile import profile_rows
+from penstock.package.layout import POSITION_COLUMN
 from penstock.schema import Decision, InferenceOptions, Schema, StoredSchema, Table, decide, gather
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ def flatten(stored: StoredSchema, rows: Sequence[Any]) -> tuple[Decision, dict[s
     profile = profile_rows(texts)
     decision = decide(stored, "t", profile.evidence, InferenceOptions(max_nesting=MAX_NESTING))
     plans = plan_tables(decision, plan_layout(decision, profile))
-    return decision, flat_tables(
-        decision, plans, [(f"r{number}", text) for number, text in enumerate(texts)], load_id="1"
-    )
+    given_rows = [
+        FlatInput(row_id=f"r{number}", text=text, position=str(number)) for number, text in enumerate(texts)
+    ]
+    return decision, flat_tables(decision, plans, given_rows, load_id="1")
 
 
 def comparable_rows(flat: FlatTable, table: Table) -> list[dict[str, Any]]:
@@ -40,7 +42,11 @@ def comparable_rows(flat: FlatTable, table: Table) -> list[dict[str, Any]]:
         return value if data_type == "time" else comparable(value, data_type)
 
     return [
-        {name: compared(name, value) for name, value in row.items() if value is not None}
+        {
+            name: compared(name, value)
+            for name, value in row.items()
+            if value is not None and name != POSITION_COLUMN
+        }
         for row in flat.rows.drop_columns(["_dlt_load_id"] if not table.is_nested else []).to_pylist()
     ]
 

@@ -29,6 +29,17 @@ def test_the_sample_of_a_small_table_is_complete(tmp_path: Path) -> None:
     assert [item.path for item in sample.profile.evidence if item.path] == [("x",), ("x",), ("y",), ("z",)]
 
 
+def test_folders_whose_files_are_known_are_not_listed(tmp_path: Path) -> None:
+    write(tmp_path / "a", 0, ['{"x":1}'])
+    write(tmp_path / "b", 0, ['{"y":1}'])
+    write(tmp_path / "b", 1, ['{"z":1}'])
+    listed = {"b": {"part-00001.parquet": (tmp_path / "b" / "part-00001.parquet").stat().st_size}}
+
+    sample = read_sample(FileStorage(str(tmp_path)), ["a", "b"], rows=2, listed=listed)
+
+    assert [item.path for item in sample.profile.evidence if item.path] == [("x",), ("z",)]
+
+
 def test_the_sample_of_a_large_table_is_the_first_rows_of_each_file(tmp_path: Path) -> None:
     for number in range(4):
         write(tmp_path / "a", number, [f'{{"f{number}":{row}}}' for row in range(MAX_SAMPLE_ROWS)])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from penstock.errors import JobNotFound
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.package import Packages, PackageStorage
+from penstock.package.control_file import encode_control
 from penstock.package.job_folders import ListedJob, merge_listings
 from penstock.package.layout import JOB_STATES
 from penstock.package.local_files import DirEntry
@@ -103,6 +104,17 @@ def test_the_result_of_a_completed_job_is_not_overwritten_by_a_late_process(
     storage.complete_job(LOAD_ID, JOB, {"rows": 0})
 
     assert storage.completed_results(LOAD_ID) == {NAME.job_id(): {"rows": 3}}
+
+
+def test_under_a_lease_the_result_is_that_of_the_last_try(storage: PackageStorage) -> None:
+    """An earlier process may have died between the result and the move."""
+    storage.start_job(LOAD_ID, JOB)
+    storage.package(LOAD_ID).store.put(f".results/{NAME.job_id()}.json", encode_control({"rows": 0}))
+
+    storage.complete_job(LOAD_ID, JOB, {"rows": 3}, is_leased=True)
+
+    assert storage.completed_results(LOAD_ID) == {NAME.job_id(): {"rows": 3}}
+    assert storage.list_started_jobs(LOAD_ID) == []
 
 
 def test_the_result_of_a_job_that_was_not_started_is_discarded(storage: PackageStorage) -> None:

@@ -134,6 +134,17 @@ def test_a_job_file_round_trips(packages: Packages) -> None:
     assert written.data_path == f"{package.path}/data/normalized/x"
 
 
+def test_a_known_mark_of_a_load_is_not_read(packages: Packages) -> None:
+    package = packages.package("17.5")
+    package.add_job(job(package))
+    path = f"{package.path}/new_jobs/{NAME}"
+
+    assert read_job(path, mark=MANIFEST.mark).mark == MANIFEST.mark
+    assert read_job(path).mark is None, "the package is not sealed"
+    package.mark_sealed(MANIFEST.mark)
+    assert read_job(path).mark == package.job(NAME).mark == MANIFEST.mark
+
+
 def test_a_job_file_can_be_opened_below_a_second_folder_named_packages(tmp_path: Path) -> None:
     package = Packages.at(str(tmp_path / "packages" / "of mine")).package("17.5")
     package.add_job(job(package))

@@ -44,6 +44,16 @@ def test_a_load_is_not_sealed_while_the_previous_one_is_pending(packages: Packag
     assert packages.seal(manifest_of(TWO, 2)) is True
 
 
+def test_a_load_is_not_sealed_after_one_that_the_caller_does_not_know(packages: Packages) -> None:
+    load(packages, ONE, 1)
+
+    # Numbers may have gaps where slots were lost.
+    assert packages.seal(manifest_of(TWO, 3), after=0) is False
+    assert packages.slots.last() == 1
+    assert packages.seal(manifest_of(TWO, 3), after=1) is True
+    assert packages.seal(manifest_of(TWO, 3), after=1) is True
+
+
 def test_a_second_seal_of_the_same_content_is_idempotent(packages: Packages) -> None:
     first = packages.seal(manifest_of(ONE, 1))
 
@@ -103,6 +113,21 @@ def test_a_sealed_package_deleted_by_hand_is_aborted(packages: Packages) -> None
         packages.commit(manifest_of(ONE, 1))
     assert not packages.package(ONE).exists()
     assert packages.seal(manifest_of(TWO, 2)) is True
+
+
+def test_unfinished_packages_are_pending_or_incomplete(packages: Packages) -> None:
+    load(packages, ONE, 1)
+    for load_id in ("5.0", "6.0", "7.0"):
+        packages.package(load_id).create()
+    packages.package("6.0").mark_extracted({})
+    packages.package("7.0").mark_extracted({})
+    packages.package("7.0").mark_normalized({})
+    packages.package("7.0").complete("aborted")
+
+    pending, incomplete = packages.unfinished_packages()
+
+    assert [package.load_id for package in pending] == [TWO, "6.0"]
+    assert [package.load_id for package in incomplete] == ["5.0"]
 
 
 def test_the_id_of_a_new_package_is_after_those_of_clocks_ahead(packages: Packages) -> None:

@@ -162,3 +162,51 @@ def test_a_document_that_a_caller_changes_is_not_remembered(ledger: FileLedger, 
     first.tables["changed"] = {}  # type: ignore[index]  # a caller that breaks the rules
 
     assert ledger.find_commit(schema_name="s", load_id=record_of(1).load_id) == record_of(1)
+
+
+def test_rows_of_the_leased_pipeline_are_looked_up_once_for_each_load(
+    ledger: FileLedger, other: FileLedger, files: CountingFiles
+) -> None:
+    leased = ledger.with_remembered_rows("shop")
+    complete_load(other, 1)
+    first = versions(leased)
+    files.calls.clear()
+
+    assert versions(leased)[:2] == first[:2] == (1, 1)
+    assert not files.calls
+
+    complete_load(leased, 2)
+    assert versions(leased) == (2, 2, 2)
+
+
+def test_without_a_dataset_the_leased_pipeline_has_no_state(ledger: FileLedger, files: CountingFiles) -> None:
+    leased = ledger.with_remembered_rows("shop")
+
+    assert [leased.last_state("shop") for _ in range(3)] == [None, None, None]
+    assert files.calls.total() == 1
+    complete_load(leased, 1)
+    assert versions(leased) == (1, 1, 1)
+
+
+def test_rows_are_looked_up_again_when_another_process_has_completed_a_load(
+    ledger: FileLedger, other: FileLedger
+) -> None:
+    leased = ledger.with_remembered_rows("shop")
+    complete_load(other, 1)
+    assert versions(leased) == (1, 1, 1)
+    complete_load(other, 2)
+
+    assert leased.find_commit(schema_name="s", load_id=record_of(2).load_id) is not None
+    assert versions(leased) == (2, 2, 2)
+
+    complete_load(other, 3)
+    assert not leased.commit(record_of(3))
+    assert versions(leased) == (3, 3, 3)
+
+
+def test_rows_of_other_pipelines_are_looked_up_each_time(ledger: FileLedger, other: FileLedger) -> None:
+    leased = ledger.with_remembered_rows("another")
+
+    for number in (1, 2):
+        complete_load(other, number)
+        assert versions(leased) == (number, number, number)

@@ -51,3 +51,13 @@ def test_a_fragment_for_notebooks_has_its_styles_and_no_script() -> None:
     html = notebook_fragment(element("p", HOSTILE))
 
     assert Reader(html).tags == ["div", "style", "p"]
+
+
+def test_the_styles_of_a_fragment_take_precedence_over_those_of_jupyterlab() -> None:
+    # JupyterLab's selector of cells has two classes: :not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon td
+    style = notebook_fragment().partition("<style>")[2].partition("</style>")[0]
+    selectors = re.findall(r"^ *(\.penstock[^,{\n]*)", style, re.MULTILINE)
+
+    assert selectors
+    assert all(selector.startswith(".penstock.notebook") for selector in selectors)
+    assert ".penstock.notebook.notebook td " in selectors

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -131,6 +132,7 @@ def test_rows_without_a_key_are_recognized_by_their_columns(
 def test_a_source_may_have_the_cursor_as_text_under_another_name(lake: Path, pipeline: Pipeline) -> None:
     text_format = "%Y-%m-%dT%H:%M:%SZ"
     rows = [
+        # The values of ROWS have several types; those of this column are timestamps.
         {"id": row["id"], "changedAt": row["updated_at"].strftime(text_format)}  # type: ignore[attr-defined]
         for row in ROWS + NEW
     ]
@@ -380,3 +382,27 @@ def test_other_destinations_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="cannot be adopted"):
         pipeline.adopt("orders")
+
+
+@pytest.mark.at_length
+def test_of_a_table_with_a_million_rows_none_is_read_again(tmp_path: Path, pipeline: Pipeline) -> None:
+    count, new_count = 1_000_000, 1_000
+    ids, start = pa.array(range(count)), pa.scalar(NOON, pa.timestamp("us", "UTC"))
+    seconds = pc.multiply(ids, 1_000_000).cast(pa.duration("us"))
+    rows = pa.table({"id": ids, "updated_at": pc.add(start, seconds)})
+    write_deltalake(str(tmp_path / "lake" / "demo" / "orders"), rows)
+
+    adoption = pipeline.adopt("orders", cursor="updated_at", primary_key="id")
+    requested: list[int] = []
+
+    @penstock.resource(primary_key="id")
+    def orders(last: int, updated_at: Any = penstock.sources.incremental("updated_at")) -> Iterator[Any]:
+        for number in range(int((updated_at.start_value - NOON).total_seconds()), last):
+            requested.append(number)
+            yield {"id": number, "updated_at": NOON + timedelta(seconds=number)}
+
+    pipeline.run(orders(count))
+    assert (adoption.table.rows, requested) == (count, [count - 1])
+    assert pipeline.dataset().row_counts() == {"orders": count}
+    pipeline.run(orders(count + new_count))
+    assert pipeline.dataset().row_counts() == {"orders": count + new_count}

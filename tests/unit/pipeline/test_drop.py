@@ -175,7 +175,8 @@ def test_drop_rolls_back_a_load_from_the_working_folder_and_keeps_its_number(tmp
     assert left == {"load", "shop", "slots", "outcomes"}
     assert pipeline.list_extracted_load_packages() == []
     assert (pipeline.first_run, pipeline.state["sources"]) == (True, {})
-    assert Workspace(pipeline._target(), spark=fake_session()).next_sequence() == manifest.sequence + 1
+    workspace = Workspace(pipeline._target(), spark=fake_session())
+    assert workspace.next_sequence(workspace.packages.slots.last()) == manifest.sequence + 1
     with pytest.raises(CannotRestorePipelineException):
         penstock.attach("shop", tmp_path / "disk")
 

@@ -262,7 +262,7 @@ def test_a_taken_slot_is_a_failure_of_the_load_of_its_package(
     pipeline = pipeline_with_pending_package(tmp_path, World(tmp_path))
     (pending_id,) = pipeline.list_extracted_load_packages()
     pipeline.normalize()
-    monkeypatch.setattr(Packages, "seal", lambda *_: False)
+    monkeypatch.setattr(Packages, "seal", lambda *_, **__: False)
 
     with step_raises(SlotTaken, step="load") as caught:
         getattr(pipeline, call)()

@@ -146,7 +146,7 @@ WHERE = {
     "penstock.extract.report": ("ExtractInfo",),
     "penstock.normalize.report": ("NormalizeInfo",),
     "penstock.load.report": ("LoadInfo",),
-    "penstock.dataset.sqlclient": ("SqlClient",),
+    "penstock.dataset.sqlclient": ("DatasetSqlClient",),
     "penstock.pipeline.configuration": ("PipelineConfiguration",),
     "penstock.pipeline.settings": ("RunConfiguration",),
     "penstock.pipeline.state": ("TPipelineState",),

@@ -7,6 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.destinations.warehouse import warehouse
+from tests.unit.load.scripted_destination import World
 
 from penstock.config import Settings
 from penstock.destinations import delta
@@ -154,11 +155,12 @@ def test_different_long_names_have_different_schemas(tmp_path: Path) -> None:
 
 
 def test_without_a_ledger_the_state_is_read_from_the_destination(tmp_path: Path) -> None:
-    remembering = target("shop", "lake", str(tmp_path))
-    schema = load(FileLedger(FileStorage(f"{tmp_path}/lake")), "1.5")
-    missing_ledger = FileLedger(FileStorage(str(tmp_path / "nowhere")))
+    stored, missing_ledger = (FileLedger(FileStorage(f"{tmp_path}/{name}")) for name in ("lake", "nowhere"))
+    schema = load(stored, "1.5")
+    world = World(tmp_path, script={"sync": []}, ledger=stored)
+    syncing = replace(target("shop", "lake", "memory://nowhere"), destination=world.destination())
 
-    snapshot = restore(missing_ledger, remembering.client(), remembering)
+    snapshot = restore(missing_ledger, syncing.client(), syncing)
 
     assert snapshot.state["sources"] == {"last": "1.5"}
     assert snapshot.schema.version_hash == schema.version_hash

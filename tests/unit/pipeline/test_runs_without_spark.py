@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -10,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from tests.step_failures import step_raises
 
 import penstock
 from penstock import destinations
 from penstock.destinations.delta.delta_log import DeltaLog
-from penstock.errors import SparkNotAvailable, TableNotFound
+from penstock.errors import SlotTaken, SparkNotAvailable, TableNotFound
+from penstock.package import Packages
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from penstock.destinations.delta.delta_log import Snapshot
     from penstock.interfaces import AppliedJob, LoadMark
     from penstock.pipeline.pipeline import Pipeline
@@ -106,6 +111,31 @@ def test_rows_of_an_incomplete_load_are_not_read(pipeline: Pipeline, monkeypatch
         pipeline.dataset()["customers"].df()
     pipeline.run()
     assert pipeline.dataset().row_counts() == {"orders": 4, "orders__items": 6}
+
+
+def test_nothing_is_sealed_after_a_load_that_another_run_has_sealed_meanwhile(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    """The state and the schema of this run are those before that load."""
+    packages = Packages.at(str(tmp_path / "lake/demo/_dlt_pkg/shop"))
+
+    def rows() -> Iterator[dict[str, int]]:
+        yield {"id": 3}
+        last = packages.last_sealed()
+        assert last is not None
+        other = replace(last, sequence=last.sequence + 1, load_id="17.5")
+        packages.package("17.5").create()
+        assert packages.seal(other)
+        packages.commit(other)
+        packages.finish("17.5")
+
+    pipeline.run(ORDERS, table_name="orders")
+    with step_raises(SlotTaken, step="load"):
+        pipeline.run(rows(), table_name="orders")
+
+    assert packages.slots.last() == 2
+    pipeline.run()
+    assert pipeline.dataset().row_counts()["orders"] == 3
 
 
 @pytest.mark.parametrize("write_disposition", ["append", "replace"])

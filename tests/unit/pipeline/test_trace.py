@@ -219,4 +219,4 @@ def test_the_text_of_an_extraction_has_its_location(tmp_path: Path) -> None:
     assert pipeline.last_trace is not None
     lines = str(pipeline.last_trace).splitlines()
 
-    assert f"Pipeline 'shop' extracted 1 row to {tmp_path}/shop/extracted" in lines
+    assert f"  Pipeline 'shop' extracted 1 row to {tmp_path}/shop/extracted" in lines

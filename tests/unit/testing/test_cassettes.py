@@ -104,6 +104,7 @@ def test_retries_are_replayed_in_order_and_without_a_pause(
 
     def rows(url: str) -> Any:
         own = RESTClient(url)
+        # The type of `session` is that of requests; a client's own one has the pause of its retries.
         own.session._sleep = pauses.append  # type: ignore[attr-defined]
         return own.get("flaky/a/503/2").json(), own.get("flaky/b/429/1?wait=1").json()
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from tests.restapi import Api
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "testing-a-source.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "test-a-source.md"
 FILES = dict(
     re.findall(
-        r'^```python title="([^"]+)"\n(.*?)^```', PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        r'^<!-- run by .*? -->\n```python title="([^"]+)"\n(.*?)^```',
+        PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
     )
 )
 SECRET = "key-of-the-page-2718"

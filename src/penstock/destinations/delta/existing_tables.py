@@ -116,7 +116,7 @@ class ExistingDeltaTables:
             )
         except (MissingExtra, UsageError):
             raise
-        except Exception as error:
+        except Exception as error:  # errors of deltalake and of Rust have no common class
             raise UsageError(
                 f"deltalake cannot open table {name}: {error}",
                 hint="it may have a feature that deltalake does not know: remove it, or copy the table",

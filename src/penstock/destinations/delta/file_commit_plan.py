@@ -39,6 +39,9 @@ _SAFE_PROPERTIES: Final = frozenset(
 )
 _SAFE_COLUMN_METADATA: Final = frozenset(("comment",))
 _TABLE_DEFAULTS: Final = "spark.databricks.delta.properties.defaults."
+# Where these are set, commits of several drivers are ordered by a service that files in the log do not show:
+# a log store such as S3DynamoDBLogStore, or the commit service of a Databricks cluster.
+_COMMIT_SERVICES: Final = ("spark.delta.logStore.", "spark.databricks.clusterUsageTags.")
 _FILE_SETTINGS: Final = frozenset(
     (
         "spark.databricks.delta.autoCompact.enabled",
@@ -77,10 +80,13 @@ def find_obstacle(table: TableFacts | None, schema: Mapping[str, Any], mode: Wri
 def session_obstacle(conf: Mapping[str, str]) -> str | None:
     """Return the setting of a session for which Spark has to write; None if there is none.
 
-    Such settings give properties to new tables, or change how files are written.
+    Such settings give properties to new tables, change how files are written, or name a service that orders
+    commits.
 
     >>> session_obstacle({"spark.databricks.delta.properties.defaults.appendOnly": "true"})
     'spark.databricks.delta.properties.defaults.appendOnly'
+    >>> session_obstacle({"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"})
+    'spark.delta.logStore.s3a.impl'
     """
     return next((name for name, value in conf.items() if _is_session_obstacle(name, value)), None)
 
@@ -141,7 +147,7 @@ def with_added_columns(table: Mapping[str, Any], schema: Mapping[str, Any]) -> M
 
 
 def _is_session_obstacle(name: str, value: str) -> bool:
-    if name.startswith(_TABLE_DEFAULTS):
+    if name.startswith((_TABLE_DEFAULTS, *_COMMIT_SERVICES)):
         return True
     return name in _FILE_SETTINGS and value.lower() != "false"
 

@@ -13,6 +13,7 @@ from penstock.destinations.delta.ddl import ALTERABLE_TYPES, TYPE_WIDENING, is_t
 from penstock.destinations.lake.settings import LakeConfiguration
 from penstock.errors import UsageError
 from penstock.spark.paths import local_path
+from penstock.spark.s3 import object_store_options
 
 if TYPE_CHECKING:
     from penstock.schema.types import DataType
@@ -43,9 +44,9 @@ class DeltaConfiguration(LakeConfiguration):
     """After each load delete files that no version of the last so many hours needs; None: never."""
     allow_short_vacuum: bool = False
     """Whether `vacuum_hours` may be less than a week, which disables Delta's own check."""
-    commit_by_reference: bool | None = None
-    """Whether files are committed without Spark, to tables by path that are known to take them. None: on
-    local disks; true: in buckets too; false: nowhere."""
+    commit_by_reference: bool = True
+    """Whether files are committed without Spark, to tables by path that are known to take them: on local
+    disks, and on S3 with keys in the settings."""
 
     def bound(self, **context: Any) -> Self:
         """Resolve the location, and refuse to delete files of the last week unless the user allows it."""
@@ -80,14 +81,16 @@ class DeltaConfiguration(LakeConfiguration):
 
         >>> DeltaConfiguration(bucket_url="/lake").commits_by_reference
         True
-        >>> DeltaConfiguration(bucket_url="s3://lake").commits_by_reference
+        >>> DeltaConfiguration(bucket_url="gs://lake").commits_by_reference
         False
         """
-        if self.catalog or find_spec("deltalake") is None:
+        if self.catalog or not self.commit_by_reference or find_spec("deltalake") is None:
             return False
-        if self.commit_by_reference is None:
-            return self.bucket_url is not None and local_path(self.bucket_url) is not None
-        return self.commit_by_reference
+        address = self.bucket_url or ""
+        return (
+            local_path(address) is not None
+            or object_store_options(address, self.storage_credentials) is not None
+        )
 
     @property
     def loads_without_spark(self) -> bool:

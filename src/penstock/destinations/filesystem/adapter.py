@@ -21,7 +21,7 @@ from penstock.schema import root_table
 from penstock.spark.session import check_format
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         LoadMark,
         TableCommit,
     )
-    from penstock.schema import Schema, TSchemaTables, TTableSchema
+    from penstock.schema import Schema, Table, TSchemaTables, TTableSchema
 
     TableClient = PlainClient | DeltaClient | IcebergClient
 
@@ -75,7 +75,9 @@ class FilesystemClient(DatasetClient, WithTablesByCommit, WithTableVersions, Wit
                 hint="set one, such as filesystem(bucket_url=…, iceberg={'catalog': 'hadoop'})",
                 table=table,
             )
-        return self.clients[table_format]
+        client = self.clients[table_format]
+        client.load_mark = self.load_mark
+        return client
 
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
         """Initialize the storage of every format; truncate the given tables."""
@@ -104,14 +106,21 @@ class FilesystemClient(DatasetClient, WithTablesByCommit, WithTableVersions, Wit
         return applied
 
     def prepare_tables(
-        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+        self,
+        tables: Sequence[str],
+        *,
+        with_rows: Collection[str],
+        expected_update: TSchemaTables,
+        stored_tables: Mapping[str, Table],
     ) -> PreparedTables:
         """Prepare the tables of each format for a load."""
         applied: TSchemaTables = {}
         by_commits: TSchemaTables = {}
         for client, owned in self._by_client(tables):
             update = {name: table for name, table in expected_update.items() if name in owned}
-            prepared = client.prepare_tables(owned, with_rows=with_rows, expected_update=update)
+            prepared = client.prepare_tables(
+                owned, with_rows=with_rows, expected_update=update, stored_tables=stored_tables
+            )
             applied |= prepared.applied
             by_commits |= prepared.by_commits
         return PreparedTables(applied=applied, by_commits=by_commits)

@@ -111,9 +111,15 @@ class PlainClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTabl
         return {}
 
     def prepare_tables(
-        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+        self,
+        tables: Sequence[str],
+        *,
+        with_rows: Collection[str],
+        expected_update: TSchemaTables,
+        stored_tables: Mapping[str, Table],
     ) -> PreparedTables:
         """Leave tables and columns to the commits of their rows; columns of another schema exist already."""
+        del stored_tables
         self._refuse_impossible_loads(tables)
         by_commits: TSchemaTables = {}
         for name, update in expected_update.items():
@@ -245,7 +251,7 @@ class PlainClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTabl
         job = TableLoadJob(file_path)
         with job.partial_failure():
             root = root_table(table, self.schema.tables).name
-            staged = StagedPackage(file_path, self.config.storage_credentials)
+            staged = StagedPackage(file_path, self.config.storage_credentials, self.load_mark)
             plan = plan_chain(root, self.schema.tables, with_rows=staged.tables)
             for step in plan.steps_for(table, staged.tables):
                 if step.commit != "nothing":

@@ -176,14 +176,19 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
         return self._updates(changed)
 
     def prepare_tables(
-        self, tables: Sequence[str], *, with_rows: Collection[str], expected_update: TSchemaTables
+        self,
+        tables: Sequence[str],
+        *,
+        with_rows: Collection[str],
+        expected_update: TSchemaTables,
+        stored_tables: Mapping[str, Table],
     ) -> PreparedTables:
         """Apply changed hints and types now; leave tables and columns that get rows to their commits.
 
         Only tables of the expected update are looked up: a load that changes no schema reads none of them.
         """
         self._refuse_impossible_loads(tables)
-        previous, existing = self.previous_tables(), self._existing_among(expected_update)
+        existing = self._existing_among(expected_update)
         changed: dict[str, frozenset[str]] = {}
         by_commits: dict[str, frozenset[str]] = {}
         for name in tables:
@@ -195,11 +200,11 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
                 columns = expected["columns"] if missing is None else {path[0] for path in missing}
                 by_commits[name] = frozenset(columns)
             elif expected is not None and table.has_seen_data and not is_recreated:
-                changed[name] = self._migrate(name, previous.get(name))
+                changed[name] = self._migrate(name, stored_tables.get(name))
                 continue
             # A recreated table gets its hints from the commit that recreates it.
             if not is_recreated:
-                changed[name] = self._alter(table, previous.get(name))
+                changed[name] = self._alter(table, stored_tables.get(name))
         return PreparedTables(applied=self._updates(changed), by_commits=self._updates(by_commits))
 
     def start_file_load(self, table: TTableSchema, file_path: str, load_id: str) -> LoadJob:
@@ -322,7 +327,7 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
         return job
 
     def _append(self, table: str, file_path: str) -> AppliedJob:
-        staged = read_job(file_path, credentials=self.config.storage_credentials)
+        staged = read_job(file_path, mark=self.load_mark, credentials=self.config.storage_credentials)
         if staged.mark is None:
             raise InternalError(f"{file_path} is not part of a sealed load", hint="report this")
         spark, target = self.session(), self.schema.get_table(table)
@@ -339,7 +344,7 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
         return ChainLoad(
             root=root,
             schema=self.schema.tables,
-            staged=StagedPackage(file_path, self.config.storage_credentials),
+            staged=StagedPackage(file_path, self.config.storage_credentials, self.load_mark),
             target=self.tables,
             chain_locks=self._chain_locks,
             spark=self.session(),

@@ -58,11 +58,13 @@ class StagedPackage:
 
     job_path: str
     credentials: AwsCredentials | None = None
+    load_mark: LoadMark | None = None
+    """The mark of the load; None if it has to be read."""
 
     @cached_property
     def job(self) -> JobFile:
         """The parsed job file."""
-        return read_job(self.job_path, credentials=self.credentials)
+        return read_job(self.job_path, mark=self.load_mark, credentials=self.credentials)
 
     @cached_property
     def _package(self) -> Package:
@@ -76,7 +78,7 @@ class StagedPackage:
     @cached_property
     def mark(self) -> LoadMark:
         """The mark of the commits."""
-        mark = self._package.load_mark()
+        mark = self.load_mark or self._package.load_mark()
         if mark is None:
             raise InternalError(f"{self.job_path} is not part of a sealed load", hint="report this")
         return mark
@@ -98,11 +100,14 @@ class StagedPackage:
 
     def frame(self, table: str, spark: SparkSession) -> DataFrame:
         """Return the rows of a table, with the column `POSITION`."""
-        return self._package.job(self._jobs[table]).frame(spark, position=POSITION)
+        return self._job_of(table).frame(spark, position=POSITION)
 
     def flat_files(self, table: str) -> JobFiles | None:
         """Return the files of a table if they have its columns already."""
-        return JobFiles.of_job(self._package.job(self._jobs[table]), self.credentials)
+        return JobFiles.of_job(self._job_of(table), self.credentials)
+
+    def _job_of(self, table: str) -> JobFile:
+        return self._package.job(self._jobs[table], mark=self.load_mark)
 
 
 # Errors that a retry would meet again.

@@ -23,21 +23,21 @@ from penstock.normalize.unexpected.json_sql import (
     token_count,
     without_escapes,
 )
+from penstock.normalize.unexpected.round_trip import round_trip_condition, unexpected_in_round_trip
 from penstock.normalize.unexpected.token_counts import TokenCounter
 from penstock.normalize.unexpected.unconvertible import any_true, is_unconvertible
 from penstock.package import tags
 from penstock.package.sql import literal, out_of_line, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from penstock.normalize.nested_layout import LayoutNode, NestedLayout
     from penstock.normalize.plan import UncertainValue
-    from penstock.normalize.profile import JsonForm
+    from penstock.normalize.profile import JsonForm, RowProfile
     from penstock.normalize.unexpected.token_counts import KeptAsJson
-    from penstock.schema.value_path import ValuePath
 
-_KEY_COUNT_COLUMN: Final = "`_keys`"
+_EQUAL_COLUMN, _KEY_COUNT_COLUMN = "`_equal`", "`_keys`"
 _KEY_UNIT: Final = 2**32
 _RECHECK_WEIGHT: Final = 2**24
 _NUMBER_STARTS: Final = "-0123456789"
@@ -56,28 +56,36 @@ class RowCheck:
 
 def unexpected_row_check(
     layout: NestedLayout,
-    forms: Mapping[ValuePath, frozenset[JsonForm]],
+    profile: RowProfile,
     uncertain_values: Iterable[UncertainValue],
     *,
     kept_as_json: KeptAsJson,
     text: str,
     row: str,
     corrupt: str,
-    has_invalid_json: bool = False,
+    compares_texts: bool = False,
 ) -> RowCheck:
     """Return SQL for whether a row has any value that the layout does not keep in its own type.
 
-    If `has_invalid_json`, each text is also parsed by a strict parser.
+    If the profile has unreadable texts, each text is also parsed by a strict parser. If `compares_texts`, the
+    tokens of a row are counted only if it is not equal to its text when it is written as JSON again.
     """
+    counter = TokenCounter(profile.forms, kept_as_json)
+    conditions = [_is_not_json_object(text)] if profile.unreadable else []
+    conditions += [f"{corrupt} IS NOT NULL", *(is_unconvertible(value, row) for value in uncertain_values)]
+    if compares_texts:
+        differs = _unequal_row_condition(counter, layout.root, row, text)
+        unexpected = unexpected_in_round_trip(counter, layout, row, text)
+        conditions.append(f"CASE WHEN {_EQUAL_COLUMN} THEN {unexpected} ELSE {differs} END")
+        equal = f"{round_trip_condition(text, row)} AS {_EQUAL_COLUMN}"
+        return RowCheck(measures=(equal,), unexpected=any_true(conditions))
     terms = list(_quick_count_terms(layout.root, row))
     # Not one sum: the JVM does not compile methods that are too large, see `out_of_line`.
     sums = [
         sum_of(terms[start : start + _TERMS_PER_SUM]) for start in range(0, len(terms), _TERMS_PER_SUM)
     ] or ["0"]
     tally = sum_of(f"`_tally{number}`" for number in range(len(sums)))
-    conditions = [_is_not_json_object(text)] if has_invalid_json else []
-    conditions += [f"{corrupt} IS NOT NULL", *(is_unconvertible(value, row) for value in uncertain_values)]
-    conditions.append(_mismatch_condition(TokenCounter(forms, kept_as_json), layout.root, row, text, tally))
+    conditions.append(_mismatch_condition(counter, layout.root, row, text, _KEY_COUNT_COLUMN, tally))
     return RowCheck(
         measures=(
             f"{token_count(text, KEY)} AS {_KEY_COUNT_COLUMN}",
@@ -85,6 +93,15 @@ def unexpected_row_check(
         ),
         unexpected=any_true(conditions),
     )
+
+
+def _unequal_row_condition(counter: TokenCounter, root: Object, row: str, text: str) -> str:
+    """Return SQL that counts the tokens of a row in lambdas, whose code does not slow down other rows."""
+    tally = sum_of(_quick_count_terms(root, "r.parsed"))
+    counted = f"struct(r.text, r.parsed, {token_count('r.text', KEY)} AS keys, {tally} AS tally)"
+    differs = _mismatch_condition(counter, root, "c.parsed", "c.text", "c.keys", "c.tally")
+    rows = f"array(struct({text} AS text, {row} AS parsed))"
+    return f"transform(transform({rows}, r -> {counted}), c -> {differs})[0]"
 
 
 def _is_not_json_object(text: str) -> str:
@@ -98,13 +115,15 @@ def _is_not_json_object(text: str) -> str:
     )
 
 
-def _mismatch_condition(counter: TokenCounter, root: Object, row: str, text: str, tally: str) -> str:
+def _mismatch_condition(
+    counter: TokenCounter, root: Object, row: str, text: str, keys: str, tally: str
+) -> str:
     """Return SQL that compares quick counts of keys, and counts again where these do not settle it.
 
     A string that contains punctuation makes the count of keys too large, never too small.
     """
     nulls = token_count(text, NULL)
-    quick = f"({_KEY_COUNT_COLUMN} - {{}}) * {_KEY_UNIT}L = {tally}"
+    quick = f"({keys} - {{}}) * {_KEY_UNIT}L = {tally}"
     if _has_documents(root):
         # A string that holds JSON looks like the object or list that is kept as JSON.
         quick += f" AND NOT contains({text}, '\"[') AND NOT contains({text}, '\"{{{{')"

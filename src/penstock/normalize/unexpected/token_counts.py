@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from penstock.normalize.nested_layout import Leaf, ListOf, Object
@@ -55,25 +56,30 @@ class TokenCounter:
             f"{keys} - {nulls} != {self._key_count(root, row)}",
             f"{quotes} - {keys} != {self.text_count(root, row)}",
             f"{lists} != {self._list_count(root, row)}",
-            *self._unexpected_values(root, row),
+            *self.unexpected_values(root, row),
         )
         return any_true(conditions)
 
-    def _unexpected_values(
-        self, node: LayoutNode, value: str, path: ValuePath = (), depth: int = 0
+    def unexpected_values(
+        self,
+        node: LayoutNode,
+        value: str,
+        path: ValuePath = (),
+        depth: int = 0,
+        *,
+        checks_texts: bool = True,
     ) -> Iterator[str]:
         """Yield SQL for values that the parser accepts although their path has no such form."""
+        inside = partial(self.unexpected_values, checks_texts=checks_texts)
         match node:
             case Object(fields=fields):
                 for key, (name, child) in fields.items():
-                    yield from self._unexpected_values(
-                        child, f"{value}.{quote_name(name)}", (*path, key), depth
-                    )
+                    yield from inside(child, f"{value}.{quote_name(name)}", (*path, key), depth)
             case ListOf(element=element):
-                inner = any_true(self._unexpected_values(element, f"s{depth}", (*path, EACH), depth + 1))
+                inner = any_true(inside(element, f"s{depth}", (*path, EACH), depth + 1))
                 if inner:
                     yield f"exists({value}, s{depth} -> {inner})"
-            case Leaf(storage_form="text"):
+            case Leaf(storage_form="text") if checks_texts:
                 yield f"({value} >= '{tags.FIRST}' AND {value} < '{_AFTER_LAST_TAG}')"
             case Leaf(storage_form="tagged", forms=forms):
                 yield f"({value} IS NOT NULL AND NOT ({is_any_text_form(value, forms)}))"

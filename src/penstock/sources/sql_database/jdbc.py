@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, unquote_plus
 
 from penstock.config import configspec, logger, remember_secret
-from penstock.config.credentials import ConnectionStringCredentials
+from penstock.config.credentials import ConnectionStringCredentials, is_loopback
 from penstock.config.secret import SecretText, TSecretStrValue
 from penstock.errors import UsageError
 from penstock.redaction import is_secret_name
@@ -353,11 +352,4 @@ def is_local(url: str) -> bool:
     """
     match = _HOSTS.match(url)
     hosts = match[1].split(",") if match else []
-    return all(_is_loopback(re.sub(r":\d*$", "", host).strip("[]")) for host in hosts if host)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+    return all(is_loopback(re.sub(r":\d*$", "", host).strip("[]")) for host in hosts if host)

@@ -14,6 +14,7 @@ from penstock.interfaces import Destination
 from penstock.package import FileStorage
 from penstock.schema import Schema
 
+KEY_PAIR = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
 CONFIGURED = Settings(environment={"DESTINATION__DELTA__BUCKET_URL": "s3://configured"})
 
 
@@ -195,3 +196,21 @@ def test_without_credentials_those_of_the_machine_are_used() -> None:
 
     store = FileStorage("s3://lake", credentials=config.storage_credentials)
     assert (store.file_system.key, store.hadoop_conf) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_committed"),
+    [
+        ({"bucket_url": "/lake"}, True),
+        ({"bucket_url": "/lake", "commit_by_reference": False}, False),
+        ({"catalog": "main", "bucket_url": "/lake"}, False),
+        ({"bucket_url": "s3://lake", "credentials": KEY_PAIR}, True),
+        # deltalake would look for other credentials than Spark.
+        ({"bucket_url": "s3://lake"}, False),
+        ({"bucket_url": "abfs://lake@shop.dfs.core.windows.net"}, False),
+    ],
+)
+def test_files_are_committed_by_reference_where_deltalake_opens_the_storage(
+    arguments: dict[str, Any], is_committed: bool
+) -> None:
+    assert configured(arguments, Settings(), "local").commits_by_reference is is_committed

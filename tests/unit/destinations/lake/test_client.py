@@ -80,7 +80,12 @@ class FakeClient:
 
     def prepare(self, *names: str, with_rows: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
         expected = schema_update({}, self.client.schema.tables, names)
-        prepared = self.client.prepare_tables(names, with_rows=with_rows, expected_update=expected)
+        prepared = self.client.prepare_tables(
+            names,
+            with_rows=with_rows,
+            expected_update=expected,
+            stored_tables=self.client.previous_tables(),
+        )
         applied, by_commits = (
             {name: list(table["columns"]) for name, table in update.items()}
             for update in (prepared.applied, prepared.by_commits)
@@ -226,5 +231,7 @@ def test_plain_files_have_no_tables_to_create(tmp_path: Path) -> None:
     expected = {"items": client.schema.get_table("items").to_dict()}
 
     assert client.plain.update_stored_schema(["items"], expected) == {}
-    prepared = client.prepare_tables(["items"], with_rows=["items"], expected_update=expected)
+    prepared = client.prepare_tables(
+        ["items"], with_rows=["items"], expected_update=expected, stored_tables={}
+    )
     assert (prepared.applied, list(prepared.by_commits)) == ({}, ["items"])

@@ -1,0 +1,218 @@
+"""The client of Postgres: rows by COPY into the staging schema of a load, then one transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from penstock.config import logger
+from penstock.destinations.postgres.connection import placeholder_of
+from penstock.destinations.postgres.copy_task import ExecutorCopy
+from penstock.destinations.postgres.errors import raised_as_own
+from penstock.destinations.postgres.run import (
+    copy_on_executors,
+    flat_batches,
+    flat_column_names,
+    is_for_driver,
+    job_frame,
+    read_table,
+)
+from penstock.destinations.postgres.staging import LoadStaging
+from penstock.destinations.postgres.types import copy_type
+from penstock.destinations.sql.client import SqlClient, with_typed_id
+from penstock.destinations.sql.dialect import column, identifier
+from penstock.destinations.sql.staging import POSITION
+from penstock.errors import DestinationTransientException, InternalError, UsageError
+from penstock.package import read_job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.destinations.postgres.connection import PostgresConnection, PostgresDatabase
+    from penstock.destinations.postgres.copy_task import StagingCopy
+    from penstock.destinations.postgres.settings import PostgresConfiguration
+    from penstock.destinations.sql.staging import StagedTable
+    from penstock.interfaces import AppliedJob, DestinationCapabilitiesContext, LoadCommit
+    from penstock.package import JobFile
+    from penstock.schema import Column, Schema, Table
+
+_POSITION_TYPE: Final = ('text COLLATE "C"', "text")
+_TEXTS_OF_FILES: Final = frozenset(("time", "json"))
+_LOG = logger("penstock.postgres")
+
+
+class PostgresClient(SqlClient):
+    """A dataset of Postgres, which is a schema of the database."""
+
+    database: PostgresDatabase
+
+    def __init__(
+        self,
+        schema: Schema,
+        config: PostgresConfiguration,
+        capabilities: DestinationCapabilitiesContext,
+        database: PostgresDatabase,
+        *,
+        spark: SparkSession | None = None,
+    ) -> None:
+        super().__init__(schema, config, capabilities, database)
+        self.settings, self.spark = config, spark
+        self._staged: Mapping[str, StagedTable] = {}
+
+    def column_definition(self, column: Column, table: Table) -> exp.ColumnDef:
+        """Return the definition of a column, with a unique constraint if it has the hint `unique`."""
+        definition = super().column_definition(column, table)
+        if self.settings.create_indexes and column.name in table.columns_with("unique"):
+            definition.append("constraints", exp.ColumnConstraint(kind=exp.UniqueColumnConstraint()))
+        return definition
+
+    # --- staging
+
+    def stage_rows(self, job: JobFile, table: Table) -> None:
+        """Copy the rows of a job into staging, unless they are complete."""
+        staging, job_id, table = self._staging(job.load_id), job.name.job_id(), with_typed_id(table)
+        with self.database.connect() as connection, raised_as_own():
+            if job_id in staging.complete_jobs(connection.native):
+                return
+            mark = job.mark
+            if mark is None:
+                raise InternalError(f"job {job_id} is not part of a sealed load", hint="report this")
+            staging.create(connection.native, pipeline_name=mark.pipeline_name)
+            if is_for_driver(job):
+                self._copy_files(job, table, connection, staging)
+                return
+        self._copy_frame(job, table, staging)
+
+    def staged_table(self, job: JobFile, table: Table) -> StagedTable:
+        """Return the staged rows of a job, as they were when the commit began."""
+        del table
+        return self._staged[job.name.job_id()]
+
+    def drop_staging(self, load_id: str) -> None:
+        """Drop the staging schema of a load, if it exists."""
+        with self.database.connect() as connection, raised_as_own():
+            self._staging(load_id).drop(connection.native)
+
+    def commit_load(self, load: LoadCommit) -> Sequence[AppliedJob] | None:
+        """Commit a load in one transaction; first copy again the rows that a crash of the server has lost."""
+        staging = self._staging(load.record.load_id)
+        jobs = {
+            table: read_job(path, credentials=self.config.storage_credentials)
+            for table, path in load.job_paths.items()
+        }
+        lost = self._not_staged(staging, jobs)
+        for job, table in lost:
+            self.stage_rows(job, table)
+        if lost and self._not_staged(staging, jobs):
+            raise DestinationTransientException(
+                f"staged rows of load {load.record.load_id} were lost again", hint="run again"
+            )
+        return super().commit_load(load)
+
+    def _not_staged(self, staging: LoadStaging, jobs: Mapping[str, JobFile]) -> list[tuple[JobFile, Table]]:
+        """Look up the staged rows, and return the jobs without them."""
+        with self.database.connect() as connection, raised_as_own():
+            self._staged = staging.complete_jobs(connection.native)
+        return [
+            (job, self.schema.get_table(table))
+            for table, job in jobs.items()
+            if job.name.job_id() not in self._staged
+        ]
+
+    def _staging(self, load_id: str) -> LoadStaging:
+        return LoadStaging(self.dataset_name, load_id)
+
+    def _copy_files(
+        self, job: JobFile, table: Table, connection: PostgresConnection, staging: LoadStaging
+    ) -> None:
+        """Copy the flat files of a job, in one transaction."""
+        names, has_position = flat_column_names(job, table), self.is_merged(table.name)
+        columns = self._staged_columns(table, names, has_position=has_position)
+        credentials = self.config.storage_credentials
+        with raised_as_own(table.name), connection.native.transaction():
+            copy = staging.begin(connection.native, job.name.job_id(), columns)
+            rows, replaced = 0, dict[str, int]()
+            for file_columns, batches in flat_batches(job, names, credentials, has_position=has_position):
+                file_rows, file_replaced = copy.copy(connection.native, batches, file_columns)
+                rows += file_rows
+                replaced |= {name: replaced.get(name, 0) + count for name, count in file_replaced.items()}
+            staging.complete(connection.native, job.name.job_id(), copy, rows)
+        _report_replaced(table.name, replaced)
+
+    def _copy_frame(self, job: JobFile, table: Table, staging: LoadStaging) -> None:
+        """Let executors copy the rows of a job, over as many connections as are free."""
+        if self.spark is None:
+            raise UsageError("rows of this size are copied by Spark", hint="pass spark to the client")
+        has_position = self.is_merged(table.name)
+        frame = job_frame(job, table, has_position=has_position, spark=self.spark)
+        names = tuple(name for name in frame.columns if name != POSITION)
+        columns = self._staged_columns(table, names, has_position=has_position)
+        with self.database.connect() as connection, raised_as_own(table.name):
+            copy = staging.begin(connection.native, job.name.job_id(), columns)
+        rows, replaced = self._copy_on_executors(frame, table, copy)
+        with self.database.connect() as connection, raised_as_own(table.name):
+            staging.complete(connection.native, job.name.job_id(), copy, rows)
+        _report_replaced(table.name, replaced)
+
+    def _copy_on_executors(
+        self, frame: DataFrame, table: Table, copy: StagingCopy
+    ) -> tuple[int, Mapping[str, int]]:
+        database = self.database
+        parameters = self.settings.credentials.parameters()
+        task = ExecutorCopy(copy, table.name, parameters, database.session_settings)
+        with database.limit.acquire(database.limit.limit) as connections:
+            return copy_on_executors(frame, task, connections=connections)
+
+    def _staged_columns(
+        self, table: Table, names: Iterable[str], *, has_position: bool
+    ) -> dict[str, tuple[str, str]]:
+        """Return the type in SQL and the type in COPY of each column of staging."""
+        dialect = self.database.dialect
+        columns = {
+            name: (
+                dialect.type_of(table.columns[name], table).sql(dialect=dialect.name),
+                copy_type(table.columns[name].to_dict()),
+            )
+            for name in names
+        }
+        return {**columns, POSITION: _POSITION_TYPE} if has_position else columns
+
+    # --- reading
+
+    def placeholder(self, name: str) -> str:
+        """Return the placeholder of a named value in a text."""
+        return placeholder_of(name)
+
+    def table_version(self, table: str, *, spark: SparkSession) -> None:
+        """Return None: tables of Postgres have no versions."""
+        del table, spark
+
+    def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
+        """Return a frame over a table, with times of day and JSON documents as texts, as files have them."""
+        del version
+        with self.database.connect() as connection:
+            live = connection.live_columns(self.names, [table])[table]
+        columns = [self._read_column(table, name) for name in live]
+        query = exp.select(*columns).from_(self.names.table(table))
+        return read_table(self.settings.credentials, self.database.dialect.text(query), spark=spark)
+
+    def _read_column(self, table: str, name: str) -> exp.Expression:
+        existing = self.schema.tables.get(table)
+        columns = {} if existing is None else existing.columns
+        if name not in columns or columns[name].data_type not in _TEXTS_OF_FILES:
+            return column(name)
+        text = exp.Cast(this=column(name), to=exp.DataType.build("text"))
+        return exp.Alias(this=text, alias=identifier(name))
+
+
+def _report_replaced(table: str, replaced: Mapping[str, int]) -> None:
+    for name, count in replaced.items():
+        _LOG.warning(
+            "%d texts of %s.%s have a character that Postgres cannot store: it is replaced by U+FFFD",
+            count,
+            table,
+            name,
+        )

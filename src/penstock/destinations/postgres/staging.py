@@ -1,0 +1,133 @@
+"""The staging schema of a load: a table for each attempt of a job, and which attempts are complete.
+
+Its tables are unlogged: a crash of the server empties them together with the list of complete attempts, so
+rows are then copied again from the package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from psycopg import sql
+from sqlglot import exp
+
+from penstock.destinations.postgres.copy_task import PARTS_TABLE, StagingCopy
+from penstock.destinations.sql.dialect import identifier
+from penstock.destinations.sql.staging import POSITION, StagedTable
+from penstock.errors import DestinationTransientException
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    import psycopg
+
+_MAX_NAME_BYTES: Final = 63
+_JOBS_TABLE: Final = "jobs"
+_NAME_INFIX: Final = "_staging_"
+_COMMENT: Final = "penstock: rows of load {} of pipeline {}"
+_SCHEMA: Final = """
+    CREATE UNLOGGED TABLE {jobs} (
+        job text PRIMARY KEY, attempt text NOT NULL, columns text[] NOT NULL, rows bigint);
+    CREATE UNLOGGED TABLE {parts} (
+        attempt text, part bigint, rows bigint NOT NULL, PRIMARY KEY (attempt, part))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStaging:
+    """The staging schema of one load."""
+
+    dataset: str
+    load_id: str
+
+    @property
+    def schema(self) -> str:
+        """The name of the schema, of at most 63 bytes.
+
+        >>> LoadStaging("shop", "1700000000.1").schema
+        'shop_staging_614c6fbeec'
+        """
+        digest = hashlib.sha256(f"{self.dataset}/{self.load_id}".encode()).hexdigest()[:10]
+        suffix = f"{_NAME_INFIX}{digest}"
+        prefix = self.dataset.encode()[: _MAX_NAME_BYTES - len(suffix)].decode(errors="ignore")
+        return f"{prefix}{suffix}"
+
+    def create(self, native: psycopg.Connection[Any], *, pipeline_name: str) -> None:
+        """Create the schema if it does not exist."""
+        with native.transaction():
+            # Of two jobs that create it at the same time, one would fail.
+            native.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [self.schema])
+            exists = native.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [self.schema])
+            if exists.fetchone() is not None:
+                return
+            name = sql.Identifier(self.schema)
+            native.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+            comment = sql.Literal(_COMMENT.format(self.load_id, pipeline_name))
+            native.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(name, comment))
+            native.execute(sql.SQL(_SCHEMA).format(jobs=self._jobs, parts=self._table(PARTS_TABLE)))
+
+    def drop(self, native: psycopg.Connection[Any]) -> None:
+        """Drop the schema with its tables, if it exists."""
+        native.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(self.schema)))
+
+    def complete_jobs(self, native: psycopg.Connection[Any]) -> dict[str, StagedTable]:
+        """Return the staged rows of complete attempts, by job."""
+        exists = native.execute("SELECT to_regclass(%s)", [self._jobs.as_string(native)]).fetchone()
+        if exists is None or exists[0] is None:
+            return {}
+        query = sql.SQL("SELECT job, attempt, columns FROM {} WHERE rows IS NOT NULL").format(self._jobs)
+        return {job: self._relation(attempt, columns) for job, attempt, columns in native.execute(query)}
+
+    def begin(
+        self, native: psycopg.Connection[Any], job: str, columns: Mapping[str, tuple[str, str]]
+    ) -> StagingCopy:
+        """Create a table for a new attempt of a job, and forget the earlier ones; return its copy.
+
+        `columns` have their type in SQL, and the type of their values in COPY. A task of an earlier attempt
+        that still runs writes into a table that does not exist any more.
+        """
+        attempt = uuid.uuid4().hex
+        definitions = [
+            sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(sql_type))
+            for name, (sql_type, _) in columns.items()
+        ]
+        with native.transaction():
+            previous = native.execute(
+                sql.SQL("SELECT attempt FROM {} WHERE job = %s FOR UPDATE").format(self._jobs), [job]
+            ).fetchone()
+            if previous is not None:
+                native.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(self._table(previous[0])))
+            native.execute(
+                sql.SQL("CREATE UNLOGGED TABLE {} ({})").format(
+                    self._table(attempt), sql.SQL(", ").join(definitions)
+                )
+            )
+            statement = sql.SQL(
+                "INSERT INTO {} VALUES (%s, %s, %s, NULL) ON CONFLICT (job) DO UPDATE "
+                "SET attempt = excluded.attempt, columns = excluded.columns, rows = NULL"
+            ).format(self._jobs)
+            native.execute(statement, (job, attempt, list(columns)))
+        types = {name: copied for name, (_, copied) in columns.items()}
+        return StagingCopy(schema=self.schema, table=attempt, types=types)
+
+    def complete(self, native: psycopg.Connection[Any], job: str, copy: StagingCopy, rows: int) -> None:
+        """Mark an attempt as complete, unless another one began since."""
+        statement = sql.SQL("UPDATE {} SET rows = %s WHERE job = %s AND attempt = %s").format(self._jobs)
+        if native.execute(statement, (rows, job, copy.table)).rowcount == 0:
+            raise DestinationTransientException(
+                f"another process copies the rows of job {job}", hint="wait until it ends, and run again"
+            )
+
+    @property
+    def _jobs(self) -> sql.Identifier:
+        return self._table(_JOBS_TABLE)
+
+    def _table(self, name: str) -> sql.Identifier:
+        return sql.Identifier(self.schema, name)
+
+    def _relation(self, attempt: str, columns: Collection[str]) -> StagedTable:
+        table = exp.Table(this=identifier(attempt), db=identifier(self.schema))
+        return StagedTable(relation=table, columns=tuple(name for name in columns if name != POSITION))

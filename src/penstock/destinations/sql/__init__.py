@@ -1,0 +1,1 @@
+"""SQL databases as destinations: statements, transactions of loads, ledger, clients."""

@@ -1,0 +1,107 @@
+"""The transaction of a load: schema changes, the rows of all tables, and the system tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.destinations.lake.plan import plan_chain
+from penstock.destinations.sql.chain_statements import ChainStatements
+from penstock.destinations.sql.ddl import drop_table
+from penstock.destinations.sql.system_tables import SystemTables
+from penstock.interfaces import AppliedJob, renewal_of
+from penstock.package import read_job
+from penstock.schema import root_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from penstock.destinations.lake.hints import MergeStrategy
+    from penstock.destinations.sql.connection import SqlConnection
+    from penstock.destinations.sql.dialect import DatasetNames
+    from penstock.destinations.sql.staging import StagedTable
+    from penstock.interfaces import LoadCommit
+    from penstock.package import JobFile
+    from penstock.schema import Table
+
+
+class TableSource(Protocol):
+    """The part of a client that the transaction uses."""
+
+    def staged_table(self, job: JobFile, table: Table) -> StagedTable:
+        """Return the staged rows of a job."""
+
+    def create_tables(self, connection: SqlConnection, tables: Iterable[Table]) -> object:
+        """Create the tables and columns that do not exist."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadTransaction:
+    """The statements of one load, over a connection with an open transaction."""
+
+    connection: SqlConnection
+    names: DatasetNames
+    tables: Mapping[str, Table]
+    """The tables of the schema, with the hints of the load."""
+    source: TableSource
+    default_strategy: MergeStrategy
+
+    def run(self, load: LoadCommit) -> tuple[AppliedJob, ...] | None:
+        """Run all statements and confirm the load; return None if it was committed before."""
+        system_tables = SystemTables(self.connection, self.names)
+        if system_tables.find_load(load.record.load_id) is not None:
+            return None
+        system_tables.create()
+        existing = self._prepare(load)
+        staged = {
+            name: self.source.staged_table(read_job(path), self.tables[name])
+            for name, path in load.job_paths.items()
+        }
+        rows: Counter[str] = Counter()
+        for root in dict.fromkeys(root_table(name, self.tables).name for name in load.tables):
+            rows.update(self._run_chain(root, staged, existing, load))
+        applied = tuple(AppliedJob(table=name, rows=count) for name, count in rows.items())
+        system_tables.insert_schema(load.schema)
+        stored = system_tables.last_state(load.record.pipeline_name or "")
+        if stored is None or stored.version_hash != load.state.version_hash:
+            system_tables.insert_state(load.state)
+        results = {job.table: {"rows": job.rows} for job in applied}
+        system_tables.insert_load(replace(load.record, tables={**results, **load.record.tables}))
+        load.confirm()
+        return applied
+
+    def _prepare(self, load: LoadCommit) -> frozenset[str]:
+        """Drop, create and extend tables; return those that existed before and are not recreated."""
+        live = self.connection.live_columns(self.names)
+        recreated = {name for name in load.job_paths if renewal_of(name, self.tables) == "table"}
+        for name in (*load.removed_tables, *recreated):
+            if name in live:
+                self.connection.execute(drop_table(self.names.table(name)))
+        names = [name for name in load.tables if name in load.job_paths or self._may_have_rows(name)]
+        self.source.create_tables(self.connection, [self.tables[name] for name in names])
+        return frozenset(live.keys() - recreated)
+
+    def _may_have_rows(self, name: str) -> bool:
+        return self.tables[name].has_seen_data and renewal_of(name, self.tables) != "table"
+
+    def _run_chain(
+        self, root: str, staged: Mapping[str, StagedTable], existing: frozenset[str], load: LoadCommit
+    ) -> Counter[str]:
+        plan = plan_chain(root, self.tables, with_rows=staged.keys(), default_strategy=self.default_strategy)
+        scd2 = plan.hints.scd2 if plan.hints is not None else None
+        chain = ChainStatements(
+            plan=plan,
+            tables=self.tables,
+            staged=staged,
+            existing=existing,
+            names=self.names,
+            dialect=self.connection.dialect,
+            boundary=(scd2.boundary if scd2 is not None else None) or load.created_at,
+        )
+        rows: Counter[str] = Counter({step.table: 0 for step in plan.steps if step.commit != "nothing"})
+        for statement in chain.statements():
+            changed = self.connection.execute(statement.expression)
+            if statement.table is not None:
+                rows[statement.table] += changed or 0
+        return rows

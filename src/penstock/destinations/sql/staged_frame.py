@@ -1,0 +1,24 @@
+"""The rows of a job as a frame, with their positions as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from penstock.destinations.sql.staging import POSITION
+from penstock.package.sql import quote_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.package import JobFile
+
+
+def staged_frame(job: JobFile, spark: SparkSession, *, with_position: bool) -> DataFrame:
+    """Return the rows of a job, with the column `POSITION` where rows are merged. No job is run."""
+    if not with_position:
+        return job.frame(spark)
+    position = quote_name(POSITION)
+    text = f"format_string('%06d/%s/%020d', {position}.part, {position}.file, {position}.row)"
+    return job.frame(spark, position=POSITION).withColumn(POSITION, F.expr(text))

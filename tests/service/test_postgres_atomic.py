@@ -1,0 +1,106 @@
+"""Another connection never sees a part of a load, while processes are killed at random moments."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from tests.conftest import AT_LENGTH, SEED
+from tests.service.postgres import URL
+from tests.service.test_postgres_loads import drop_schemas, rows_of, schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PROGRAM = Path(__file__).parent / "postgres_side" / "run_loads.py"
+_BATCHES = 50 if AT_LENGTH else 6
+_ROWS_OF_A_BATCH = {"orders": 100, "orders__items": 200, "customers": 50}
+
+
+class Reader(threading.Thread):
+    """Reads all tables in one snapshot, again and again, and collects the loads that it sees in part."""
+
+    def __init__(self, dataset: str) -> None:
+        super().__init__(daemon=True)
+        self._dataset, self._is_over = dataset, threading.Event()
+        self.partial: list[dict[str, Any]] = []
+        self.snapshots = 0
+
+    def run(self) -> None:
+        """Poll until the end."""
+        with psycopg.connect(URL) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            while not self._is_over.is_set():
+                with connection.transaction():
+                    seen = self._counts(connection)
+                self.snapshots += 1
+                loads = seen.pop("_dlt_loads")
+                if seen != {table: rows * loads for table, rows in _ROWS_OF_A_BATCH.items()}:
+                    self.partial.append({**seen, "loads": loads})
+
+    def _counts(self, connection: psycopg.Connection) -> dict[str, int]:
+        counts = {}
+        for table in (*_ROWS_OF_A_BATCH, "_dlt_loads"):
+            address = sql.Identifier(self._dataset, table)
+            exists = connection.execute("SELECT to_regclass(%s)", [address.as_string(connection)]).fetchone()
+            query = sql.SQL("SELECT count(*) FROM {}").format(address)
+            is_there = exists is not None and exists[0] is not None
+            counts[table] = connection.execute(query).fetchall()[0][0] if is_there else 0
+        return counts
+
+    def stop(self) -> None:
+        """Stop polling."""
+        self._is_over.set()
+        self.join()
+
+
+@pytest.fixture
+def dataset() -> Iterator[str]:
+    """The name of a new dataset, dropped afterwards."""
+    name = f"atomic_{os.getpid()}"
+    yield name
+    drop_schemas(name)
+
+
+def start(dataset: str, folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, str(_PROGRAM), URL, dataset, str(folder), str(_BATCHES)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_no_part_of_a_load_is_visible_while_processes_are_killed(dataset: str, tmp_path: Path) -> None:
+    moments = random.Random(SEED)
+    reader = Reader(dataset)
+    reader.start()
+    kills = 0
+
+    while kills < _BATCHES:
+        process = start(dataset, tmp_path)
+        try:
+            process.wait(moments.uniform(2.0, 6.0))
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+    assert start(dataset, tmp_path).wait(300) == 0
+    time.sleep(0.1)
+    reader.stop()
+
+    batches = [(batch,) for batch in range(1, _BATCHES + 1)]
+    query = "SELECT DISTINCT batch FROM {} ORDER BY 1"
+    assert reader.partial == []
+    assert reader.snapshots > _BATCHES
+    for table, rows in _ROWS_OF_A_BATCH.items():
+        assert rows_of(query.format(table), dataset=dataset) == batches
+        assert rows_of(f"SELECT count(*) FROM {table}", dataset=dataset) == [(_BATCHES * rows,)]
+    assert schemas(dataset) == [dataset]
