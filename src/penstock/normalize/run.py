@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from penstock.interfaces.progress import Collector
 from penstock.normalize.frames import normalize_frames
 from penstock.normalize.jobs import add_jobs, written_bytes
-from penstock.normalize.nested_layout import NestedLayout, Object
 from penstock.normalize.normalized import NormalizedPackage
+from penstock.normalize.plan import plan_layout
 from penstock.normalize.prior_schema import (
     has_seen_data,
     inference_options,
@@ -22,10 +22,12 @@ from penstock.normalize.prior_schema import (
     with_declared_tables,
     with_root_table,
 )
+from penstock.normalize.profile import RowProfile
 from penstock.normalize.progress import Stopwatch, TableProgress
 from penstock.normalize.report import NormalizeReport, merged_report
 from penstock.normalize.rows import normalize_rows
 from penstock.normalize.settings import NormalizeConfiguration
+from penstock.normalize.small_tables import write_small_tables
 from penstock.normalize.table_inputs import TableInput, table_inputs
 from penstock.normalize.table_parts import DriverBudget, PackageContext, TablePart, table_part, write_dataset
 from penstock.package import DataFolder, Package
@@ -177,8 +179,13 @@ def _normalize_table(
 
 def _normalize_empty(context: PackageContext, table: str, schema: StoredSchema) -> Iterator[TablePart]:
     """Write an empty dataset for a table that is truncated: loads need no special case."""
-    decision = decide(schema, table, [Evidence(path=(), type="object")], context.options).check()
-    layout = NestedLayout(Object(fields={}))
+    profile = RowProfile(evidence=(Evidence(path=(), type="object"),))
+    decision = decide(schema, table, profile.evidence, context.options).check()
+    small_part = write_small_tables(context, decision, profile, {}, schema, table)
+    if small_part is not None:
+        yield small_part
+        return
+    layout = plan_layout(decision, profile)
     dataset = write_dataset(context, context.spark.createDataFrame([], layout.columns), layout)
     yield table_part(decision, dataset, schema, table)
 

@@ -68,6 +68,18 @@ def test_nested_tables_without_rows_are_emptied_by_a_replace(pipeline: Pipeline)
     assert pipeline.dataset().row_counts() == {"orders": 1, "orders__items": 0}
 
 
+def test_a_table_that_is_replaced_by_nothing_is_emptied(pipeline: Pipeline) -> None:
+    @penstock.resource(write_disposition="replace")
+    def orders(rows: list[Any]) -> Iterator[Any]:
+        yield from rows
+
+    pipeline.run(orders(ORDERS))
+    pipeline.run(orders([]))
+    assert pipeline.dataset().row_counts() == {"orders": 0, "orders__items": 0}
+    pipeline.run(orders(ORDERS))
+    assert pipeline.dataset().row_counts() == {"orders": 2, "orders__items": 3}
+
+
 def test_each_type_is_read_as_spark_reads_it(pipeline: Pipeline) -> None:
     row = {
         "id": 1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from sqlglot import exp
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 class DuckDbClient(SqlClient):
     """A dataset in a file of DuckDB."""
 
+    database: DuckDbDatabase
+
     def __init__(
         self,
         schema: Schema,
@@ -45,6 +47,12 @@ class DuckDbClient(SqlClient):
         database = DuckDbDatabase(config, SqlDialect(name="duckdb", types=mapper))
         super().__init__(schema, config, capabilities, database)
         self._spark = spark
+
+    def __enter__(self) -> Self:
+        """Keep the file open from its first use until the client is closed."""
+        self.database.keep_open()
+        self.when_closed(self.database.close)
+        return super().__enter__()
 
     def stage_rows(self, job: JobFile, table: Table) -> None:
         """Write the rows of a job to files if they need a projection; others are read as they are."""

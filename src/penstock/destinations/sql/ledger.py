@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from penstock.destinations.sql.system_tables import SystemTables
@@ -23,7 +23,7 @@ class SqlLedger:
     """
 
     def __init__(self, database: SqlDatabase, dataset: str) -> None:
-        self._database, self._names = database, database.names(dataset)
+        self._database, self._dataset = database, dataset
 
     def initialize(self) -> None:
         """Create the schema and the system tables if they do not exist."""
@@ -96,8 +96,6 @@ class SqlLedger:
     @contextmanager
     def _tables(self, *, writes: bool = False) -> Iterator[SystemTables]:
         with self._database.connect() as connection:
-            if not writes:
-                yield SystemTables(connection, self._names)
-                return
-            with connection.transaction():
-                yield SystemTables(connection, self._names)
+            tables = SystemTables(connection, self._database.names(self._dataset))
+            with connection.transaction() if writes else nullcontext():
+                yield tables

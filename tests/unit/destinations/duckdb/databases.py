@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
 
 DATASET = "demo"
+# In another process: where a process closes a file, it loses all of its locks on it.
+_LOCK_PROGRAM: Final = (
+    "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'a+b'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
+)
 
 
 def pipeline_into(folder: Path, name: str = "shop", **settings: Any) -> Pipeline:
@@ -39,3 +45,10 @@ def tables_of(folder: Path) -> list[str]:
     """Return the tables of the dataset."""
     query = f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{DATASET}' ORDER BY 1"
     return [name for (name,) in rows_of(folder, query)]
+
+
+def is_locked(folder: Path) -> bool:
+    """Return whether a process has the file open, so that no other one can open it."""
+    path = folder / "shop.duckdb"
+    command = [sys.executable, "-S", "-c", _LOCK_PROGRAM, str(path)]
+    return path.exists() and subprocess.run(command, capture_output=True, check=False).returncode != 0

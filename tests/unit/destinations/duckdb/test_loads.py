@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
-from tests.unit.destinations.duckdb.databases import pipeline_into, rows_of, tables_of
+from tests.unit.destinations.duckdb.databases import is_locked, pipeline_into, rows_of, tables_of
 
 import penstock
 from penstock import destinations
@@ -218,13 +219,45 @@ def test_a_file_that_another_process_has_opened_is_named_with_that_process(tmp_p
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"open\n"
-        with pytest.raises(DatabaseFileLocked, match="is open in another process") as locked:
+        with pytest.raises(PipelineStepFailed) as failed:
             pipeline_into(tmp_path).run([{"id": 1}], table_name="orders")
         other.communicate()
 
-    assert str(other.pid) in locked.value.message
+    assert isinstance(failed.value.exception, DatabaseFileLocked)
+    assert str(other.pid) in failed.value.message
     pipeline_into(tmp_path).run([{"id": 1}], table_name="orders")
     assert rows_of(tmp_path, "SELECT id FROM orders") == [(1,)]
+
+
+def test_a_run_opens_the_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline, connect, were_locked = pipeline_into(tmp_path), duckdb.connect, list[bool]()
+
+    def counting_connect(path: str) -> duckdb.DuckDBPyConnection:
+        were_locked.append(is_locked(tmp_path))
+        return connect(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(duckdb, "connect", counting_connect)
+        pipeline.run(ORDERS, table_name="orders")
+
+    assert were_locked.count(False) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["complete", "failed"])
+def test_other_processes_open_the_file_once_a_run_has_ended(tmp_path: Path, *, fails: bool) -> None:
+    pipeline, while_running = pipeline_into(tmp_path), list[bool]()
+
+    def orders() -> Any:
+        while_running.append(is_locked(tmp_path))
+        yield ORDERS
+        if fails:
+            raise ZeroDivisionError
+
+    with pytest.raises(PipelineStepFailed) if fails else nullcontext():
+        pipeline.run(orders, table_name="orders")
+
+    assert while_running == [True]
+    assert not is_locked(tmp_path)
 
 
 @pytest.mark.parametrize(
