@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -15,6 +18,7 @@ from tests.service.postgres import URL
 from penstock.destinations.postgres.copy_task import ExecutorCopy, StagingCopy
 from penstock.destinations.postgres.settings import PostgresCredentials
 from penstock.destinations.postgres.staging import LoadStaging
+from penstock.destinations.postgres.text_rows import TextRows
 from penstock.errors import DestinationTransientException
 
 if TYPE_CHECKING:
@@ -117,3 +121,111 @@ def test_a_value_that_cannot_be_stored_is_a_result_without_the_value(
         "Postgres refused a statement for orders.code: "
         "value too long for type character varying(3) (SQLSTATE 22001)"
     )
+
+
+TYPES = {
+    "id": ("bigint", "int8"),
+    "ratio": ("double precision", "float8"),
+    "paid": ("boolean", "bool"),
+    "price": ("numeric(38,9)", "numeric"),
+    "day": ("date", "date"),
+    "at": ("timestamp with time zone", "timestamptz"),
+    "seen": ("timestamp without time zone", "timestamp"),
+    "hour": ("time without time zone", "time"),
+    "code": ("varchar(3)", "text"),
+    "extra": ("jsonb", "jsonb"),
+    "photo": ("bytea", "bytea"),
+}
+VALUES: dict[str, Any] = {
+    "id": -(2**63),
+    "ratio": 1e-300,
+    "paid": True,
+    "price": Decimal("12345678901234567890.123456789"),
+    "day": date(1, 1, 1),
+    "at": datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    "seen": datetime(1582, 10, 10, 1, 2, 3),
+    "hour": time(23, 59, 59, 999_999),
+    "code": "a\tb",
+    "extra": {"key": [1, None]},
+    "photo": b"\0\xff",
+}
+
+
+def written(copy: StagingCopy, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Return the rows that a task hands to a JDBC writer."""
+    return [row for batch in TextRows(copy.types).run(batches) for row in batch.to_pylist()]
+
+
+def insert(connection: psycopg.Connection[Any], texts: str, rows: list[dict[str, Any]]) -> None:
+    """Insert rows as a JDBC writer does: by the names of their columns, in one transaction."""
+    names = list(rows[0])
+    statement = f"INSERT INTO {texts} ({', '.join(names)}) VALUES ({', '.join(['%s'] * len(names))})"
+    with connection.transaction():
+        connection.cursor().executemany(statement, [list(row.values()) for row in rows])
+
+
+def test_texts_of_a_jdbc_writer_become_the_values_of_their_columns(
+    connection: psycopg.Connection[Any], staging: LoadStaging
+) -> None:
+    copy = staging.begin(connection, "orders.1.reference", TYPES)
+    extra = json.dumps(VALUES["extra"])
+    row = {**VALUES, "hour": VALUES["hour"].isoformat(), "extra": extra}
+    batch = pa.RecordBatch.from_pylist(
+        [row, dict.fromkeys(TYPES)], schema=pa.RecordBatch.from_pylist([row]).schema
+    )
+    texts = staging.begin_texts(connection, copy)
+
+    insert(connection, texts, written(copy, batch))
+    notes = staging.copy_texts(connection, copy)
+
+    connection.execute("SET TIME ZONE 'UTC'")
+    query = sql.SQL("SELECT * FROM {} ORDER BY id").format(sql.Identifier(copy.schema, copy.table))
+    assert connection.execute(query).fetchall() == [tuple(VALUES.values()), (None,) * len(TYPES)]
+    assert notes == [{"rows": 2, "replaced": {}, "error": None}]
+
+
+def test_a_part_that_a_jdbc_writer_inserts_twice_is_stored_once(
+    connection: psycopg.Connection[Any], staging: LoadStaging
+) -> None:
+    copy = staging.begin(connection, "orders.1.reference", COLUMNS)
+    texts = staging.begin_texts(connection, copy)
+    part, other = written(copy, *ROWS), [{**row, "part": 1} for row in written(copy, *ROWS)]
+
+    with psycopg.connect(URL) as running:  # a task of a lost executor, which commits later
+        running.cursor().execute(f"INSERT INTO {texts} (c0, part) VALUES ('99', 0)")
+        for rows in (part, part, other, part):
+            insert(connection, texts, rows)
+        running.commit()
+    notes = staging.copy_texts(connection, copy)
+
+    assert [note["rows"] for note in notes] == [3, 3]
+    assert staged_ids(connection, copy) == [1, 1, 2, 2, 3, 3]
+    assert connection.execute("SELECT to_regclass(%s)", [texts]).fetchone() == (None,)
+
+
+def test_rows_of_a_part_that_are_not_complete_are_not_copied(
+    connection: psycopg.Connection[Any], staging: LoadStaging
+) -> None:
+    copy = staging.begin(connection, "orders.1.reference", COLUMNS)
+    texts = staging.begin_texts(connection, copy)
+    insert(connection, texts, written(copy, *ROWS)[1:])
+
+    with pytest.raises(DestinationTransientException, match="2 rows into staging instead of 3"):
+        staging.copy_texts(connection, copy)
+
+    assert staged_ids(connection, copy) == []
+
+
+def test_a_jdbc_writer_gets_replaced_characters_and_no_years_that_cannot_be_read(
+    connection: psycopg.Connection[Any], staging: LoadStaging
+) -> None:
+    copy = staging.begin(connection, "notes.1.reference", {"note": ("text", "text"), "day": ("date", "date")})
+    good = pa.record_batch({"note": ["a\0b", "c"], "day": pa.array([0, 1], pa.date32())})
+    bad = pa.record_batch({"note": ["d"], "day": pa.array([2_932_897], pa.date32())})
+
+    clean, note = written(copy, good)[0], json.loads(written(copy, good)[-1]["note"])
+    refused = json.loads(written(copy, good, bad, good)[-1]["note"])
+
+    assert clean == {"c0": "a\ufffdb", "c1": "1970-01-01", "part": 0, "note": None}
+    assert note == {"rows": 2, "replaced": {"note": 1}, "error": None}
+    assert refused["error"] == {"column": "day", "reason": "date: a year outside 1 to 9999"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from penstock.normalize.flat_rows import FLAT
 from penstock.normalize.nested_layout import ListOf, NestedLayout, Object
@@ -41,31 +41,43 @@ def add_jobs(
 
     A table that several parts have rows of gets one job: a destination commits each table once.
     """
-    parts_by_table: dict[str, list[tuple[TablePlan, TablePart]]] = {}
-    for part in parts:
+    parts_by_table: dict[str, list[_PlannedFolder]] = {}
+    for number, part in enumerate(parts):
         for plan in part.plans:
-            parts_by_table.setdefault(plan.table.name, []).append((plan, part))
+            parts_by_table.setdefault(plan.table.name, []).extend(
+                _PlannedFolder((number, index), plan, job_part)
+                for index, job_part in enumerate(job_parts(part, plan, folders))
+            )
     root = parts[0].report.table
     rows = merged_report([part.report for part in parts]).rows_out
+    # The position of a nested row is that of its root row, whose table has all folders.
+    numbers = {folder.key: number for number, folder in enumerate(_sorted_folders(parts_by_table[root]))}
     return [
-        _add_job(package, table, planned_parts, folders, attempt, rows=rows if table == root else None)
-        for table, planned_parts in reversed(parts_by_table.items())
+        _add_job(package, table, planned, numbers, attempt, rows=rows if table == root else None)
+        for table, planned in reversed(parts_by_table.items())
     ]
+
+
+class _PlannedFolder(NamedTuple):
+    """A folder with rows of a table, and its key among those of the chain."""
+
+    key: tuple[int, int]
+    plan: TablePlan
+    part: JobPart
 
 
 def _add_job(
     package: Package,
     table: str,
-    planned_parts: Sequence[tuple[TablePlan, TablePart]],
-    folders: Mapping[str, DataFolder],
+    planned: Sequence[_PlannedFolder],
+    numbers: Mapping[tuple[int, int], int],
     attempt: str,
     *,
     rows: int | None,
 ) -> TableEntry:
     name = ParsedLoadJobFileName(table, file_id(package.load_id, attempt, table), 0, "reference")
-    first, *more = _sorted_parts(
-        [job_part for plan, part in planned_parts for job_part in job_parts(part, plan, folders)]
-    )
+    sorted_folders = _sorted_folders(planned)
+    first, *more = (folder.part for folder in sorted_folders)
     package.add_job(
         JobFile(
             name=name,
@@ -76,23 +88,24 @@ def _add_job(
             projection=first.projection,
             landed=first.landed,
             more=tuple(more),
+            part_numbers=tuple(numbers[folder.key] for folder in sorted_folders),
             rows=rows,
         )
     )
     return TableEntry(
         table=table,
         job=name.file_name(),
-        write_disposition=planned_parts[-1][0].table.write_disposition or "append",
+        write_disposition=planned[-1].plan.table.write_disposition or "append",
         data=first.data.path,
         more=tuple(part.data.path for part in more),
         rows=rows,
     )
 
 
-def _sorted_parts(parts: list[JobPart]) -> list[JobPart]:
+def _sorted_folders(planned: Sequence[_PlannedFolder]) -> list[_PlannedFolder]:
     """Sort frames as they were extracted; `table_inputs` grouped them by type."""
-    are_extracted = all(part.data.path.startswith(_EXTRACTED) for part in parts)
-    return sorted(parts, key=lambda part: part.data.path) if are_extracted else parts
+    are_extracted = all(folder.part.data.path.startswith(_EXTRACTED) for folder in planned)
+    return sorted(planned, key=lambda folder: folder.part.data.path) if are_extracted else list(planned)
 
 
 def job_parts(part: TablePart, plan: TablePlan, folders: Mapping[str, DataFolder]) -> Iterator[JobPart]:

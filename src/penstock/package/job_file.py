@@ -107,6 +107,8 @@ class JobFile:
     """The columns of frame files, from which the nested dataset is built; empty for other files."""
     more: tuple[JobPart, ...] = ()
     """Further folders: rows of another format, or of another frame."""
+    part_numbers: tuple[int, ...] = ()
+    """The numbers of the folders among those of the root table, which a nested table may not have all of."""
     data_format: str = "parquet"
     rows: int | None = None
     mark: LoadMark | None = None
@@ -122,6 +124,12 @@ class JobFile:
         """All folders with rows of the table."""
         first = JobPart(data=self.data, columns=self.columns, projection=self.projection, landed=self.landed)
         return (first, *self.more)
+
+    @property
+    def numbered_parts(self) -> tuple[tuple[int, JobPart], ...]:
+        """All folders with the number that the position of their rows begins with."""
+        parts = self.parts
+        return tuple(zip(self.part_numbers or range(len(parts)), parts, strict=True))
 
     @property
     def is_flat(self) -> bool:
@@ -141,7 +149,7 @@ class JobFile:
         if zone not in _UTC_NAMES:
             problem = f"timestamps of {self.name.table_name} would be read in the time zone {zone}"
             raise UsageError(problem, hint=f"set {_TIME_ZONE_CONF} to UTC")
-        frames = [self._frame(number, part, spark, position) for number, part in enumerate(self.parts)]
+        frames = [self._frame(number, part, spark, position) for number, part in self.numbered_parts]
         return reduce(lambda union, frame: union.unionByName(frame, allowMissingColumns=True), frames)
 
     def _frame(self, part_number: int, part: JobPart, spark: SparkSession, position: str | None) -> DataFrame:
@@ -178,6 +186,7 @@ class JobFile:
             "projection": self.projection.to_dict(),
             "landed": [column.to_dict() for column in self.landed],
             "more": [part.to_dict() for part in self.more],
+            "part_numbers": list(self.part_numbers),
         }
 
 
@@ -219,6 +228,8 @@ def _build_job(
             projection=Projection.from_dict(document["projection"]),
             landed=tuple(FrameFileColumn.from_dict(column) for column in document["landed"]),
             more=tuple(JobPart.from_dict(part) for part in document["more"]),
+            # Files of earlier versions have no numbers.
+            part_numbers=tuple(document.get("part_numbers", ())),
             mark=mark or read_mark(storage),
         )
     )

@@ -127,3 +127,21 @@ def test_frames_of_several_types_are_read_in_the_order_of_extraction() -> None:
     add_jobs(package, parts, {name: DataFolder(path=name, files=1, bytes=1) for name in names}, "a")
 
     assert [part.data.path for part in package.jobs[0].parts] == names
+
+
+def test_rows_of_a_list_that_not_all_folders_have_are_numbered_as_their_root_rows() -> None:
+    frames = [f"data/extracted/{number:05d}" for number in range(2)]
+    schema = Schema("shop").stored
+    profile = profile_rows([encode({"id": 1, "tags": ["a"]})])
+    decision = decide(schema, "t", profile.evidence)
+    layout = plan_layout(decision, profile)
+    with_list = table_part(
+        decision, WrittenDataset(folders=("data/normalized/a",), layout=layout, rows=1), schema, "t"
+    )
+    described = {name: DataFolder(path=name, files=1, bytes=1) for name in (*frames, "data/normalized/a")}
+    package: Any = PackageOfJobs()
+
+    add_jobs(package, [passthrough_part(*frames), with_list], described, "a")
+
+    numbers = {job.name.table_name: [number for number, _ in job.numbered_parts] for job in package.jobs}
+    assert numbers == {"t": [0, 1, 2], "t__tags": [2]}

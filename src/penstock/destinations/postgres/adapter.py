@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from psycopg import sql
 from sqlglot import exp
 
 from penstock.config import logger
+from penstock.destinations.postgres.binary_copy import ValueNotStorable
 from penstock.destinations.postgres.connection import placeholder_of
 from penstock.destinations.postgres.copy_task import ExecutorCopy
 from penstock.destinations.postgres.errors import raised_as_own
+from penstock.destinations.postgres.jdbc import jdbc_options
+from penstock.destinations.postgres.page_ranges import no_newer_load, page_ranges
 from penstock.destinations.postgres.run import (
+    ExecutorsLackPsycopg,
     copy_on_executors,
     flat_batches,
     flat_column_names,
     is_for_driver,
     job_frame,
-    read_table,
+    read_queries,
+    write_texts,
 )
 from penstock.destinations.postgres.staging import LoadStaging
 from penstock.destinations.postgres.types import copy_type
@@ -25,6 +32,8 @@ from penstock.destinations.sql.dialect import column, identifier
 from penstock.destinations.sql.staging import POSITION
 from penstock.errors import DestinationTransientException, InternalError, UsageError
 from penstock.package import read_job
+from penstock.schema import spark_type
+from penstock.schema.defaults import LOADS_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
 
     from penstock.destinations.postgres.connection import PostgresConnection, PostgresDatabase
     from penstock.destinations.postgres.copy_task import StagingCopy
+    from penstock.destinations.postgres.executors import ExecutorLibraries
     from penstock.destinations.postgres.settings import PostgresConfiguration
     from penstock.destinations.sql.staging import StagedTable
     from penstock.interfaces import AppliedJob, DestinationCapabilitiesContext, LoadCommit
@@ -40,7 +50,11 @@ if TYPE_CHECKING:
     from penstock.schema import Column, Schema, Table
 
 _POSITION_TYPE: Final = ('text COLLATE "C"', "text")
-_TEXTS_OF_FILES: Final = frozenset(("time", "json"))
+_CAST_BY_QUERIES: Final = frozenset(("time", "json", "wei"))
+_TABLE_SIZE: Final = """
+    SELECT coalesce(pg_relation_size(to_regclass(%s)), 0), current_setting('block_size')::int,
+        current_setting('server_version_num')::int
+"""
 _LOG = logger("penstock.postgres")
 
 
@@ -55,11 +69,12 @@ class PostgresClient(SqlClient):
         config: PostgresConfiguration,
         capabilities: DestinationCapabilitiesContext,
         database: PostgresDatabase,
+        executors: ExecutorLibraries,
         *,
         spark: SparkSession | None = None,
     ) -> None:
         super().__init__(schema, config, capabilities, database)
-        self.settings, self.spark = config, spark
+        self.settings, self.spark, self.executors = config, spark, executors
         self._staged: Mapping[str, StagedTable] = {}
 
     def column_definition(self, column: Column, table: Table) -> exp.ColumnDef:
@@ -152,10 +167,21 @@ class PostgresClient(SqlClient):
         columns = self._staged_columns(table, names, has_position=has_position)
         with self.database.connect() as connection, raised_as_own(table.name):
             copy = staging.begin(connection.native, job.name.job_id(), columns)
-        rows, replaced = self._copy_on_executors(frame, table, copy)
+        rows, replaced = self._send_by_spark(frame, table, copy, staging)
         with self.database.connect() as connection, raised_as_own(table.name):
             staging.complete(connection.native, job.name.job_id(), copy, rows)
         _report_replaced(table.name, replaced)
+
+    def _send_by_spark(
+        self, frame: DataFrame, table: Table, copy: StagingCopy, staging: LoadStaging
+    ) -> tuple[int, Mapping[str, int]]:
+        """Let executors copy rows, or let Spark's JDBC writer insert them where executors have no psycopg."""
+        if self.executors.have_psycopg(staging.load_id, frame.sparkSession, tasks=self.database.limit.limit):
+            try:
+                return self._copy_on_executors(frame, table, copy)
+            except ExecutorsLackPsycopg as error:
+                self.executors.report_missing(staging.load_id, str(error))
+        return self._write_by_jdbc(frame, table, copy, staging)
 
     def _copy_on_executors(
         self, frame: DataFrame, table: Table, copy: StagingCopy
@@ -165,6 +191,25 @@ class PostgresClient(SqlClient):
         task = ExecutorCopy(copy, table.name, parameters, database.session_settings)
         with database.limit.acquire(database.limit.limit) as connections:
             return copy_on_executors(frame, task, connections=connections)
+
+    def _write_by_jdbc(
+        self, frame: DataFrame, table: Table, copy: StagingCopy, staging: LoadStaging
+    ) -> tuple[int, Mapping[str, int]]:
+        """Write rows as texts, and copy those of the first writer of each part into the staging table."""
+        with self.database.connect() as connection, raised_as_own(table.name):
+            texts = staging.begin_texts(connection.native, copy)
+        options = jdbc_options(self.settings.credentials, self.database.session_settings)
+        with self.database.limit.acquire(self.database.limit.limit, least=2) as connections:
+            write_texts(frame, copy, {**options, "dbtable": texts}, connections=connections)
+        with self.database.connect() as connection, raised_as_own(table.name):
+            notes = staging.copy_texts(connection.native, copy)
+            for note in notes:
+                if note["error"]:
+                    raise ValueNotStorable(**note["error"])
+        replaced: Counter[str] = Counter()
+        for note in notes:
+            replaced.update(note["replaced"])
+        return sum(note["rows"] for note in notes), replaced
 
     def _staged_columns(
         self, table: Table, names: Iterable[str], *, has_position: bool
@@ -191,21 +236,39 @@ class PostgresClient(SqlClient):
         del table, spark
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
-        """Return a frame over a table, with times of day and JSON documents as texts, as files have them."""
+        """Return a frame over a table, with times of day and JSON documents as texts, as files have them.
+
+        A large table is read in ranges of its pages, over at most `max_connections`. They belong to the same
+        loads: a read fails if a load ends after the frame was created.
+        """
         del version
-        with self.database.connect() as connection:
-            live = connection.live_columns(self.names, [table])[table]
-        columns = [self._read_column(table, name) for name in live]
+        with self.database.connect() as connection, raised_as_own():
+            live = connection.live_columns(self.names, [table, LOADS_TABLE])
+            address = sql.Identifier(self.dataset_name, table).as_string(connection.native)
+            size = connection.native.execute(_TABLE_SIZE, [address]).fetchall()[0]
+            conditions = page_ranges(*size, most=self.database.limit.limit)
+            if len(conditions) > 1 and LOADS_TABLE in live:
+                loads = self.names.table(LOADS_TABLE)
+                (count,) = connection.query(exp.select(exp.Count(this=exp.Star())).from_(loads))[0]
+                conditions = [exp.and_(condition, no_newer_load(loads, count)) for condition in conditions]
+        columns = [self._read_column(table, name) for name in live[table]]
         query = exp.select(*columns).from_(self.names.table(table))
-        return read_table(self.settings.credentials, self.database.dialect.text(query), spark=spark)
+        queries = [query.where(condition) for condition in conditions] or [query]
+        return read_queries(
+            [self.database.dialect.text(query) for query in queries],
+            jdbc_options(self.settings.credentials, self.database.session_settings),
+            spark=spark,
+        )
 
     def _read_column(self, table: str, name: str) -> exp.Expression:
         existing = self.schema.tables.get(table)
-        columns = {} if existing is None else existing.columns
-        if name not in columns or columns[name].data_type not in _TEXTS_OF_FILES:
+        definition = None if existing is None else existing.columns.get(name)
+        if definition is None or definition.data_type not in _CAST_BY_QUERIES:
             return column(name)
-        text = exp.Cast(this=column(name), to=exp.DataType.build("text"))
-        return exp.Alias(this=text, alias=identifier(name))
+        # The numbers of `wei` may have more digits than those of Spark.
+        kind = spark_type(definition) if definition.data_type == "wei" else "text"
+        cast = exp.Cast(this=column(name), to=exp.DataType.build(kind))
+        return exp.Alias(this=cast, alias=identifier(name))
 
 
 def _report_replaced(table: str, replaced: Mapping[str, int]) -> None:

@@ -198,19 +198,25 @@ def _boolean(values: pa.Array) -> pa.Array:
 
 
 def _date(values: pa.Array) -> pa.Array:
+    check_years(values)
     days = values.cast(pa.date32()).cast(pa.int32())
-    _check_days(days, _FIRST_DAY, _LAST_DAY)
     return _big_endian(pc.subtract(days, pa.scalar(_DAYS_TO_2000, pa.int32())), "i", pa.binary(4))
 
 
 def _timestamp(values: pa.Array) -> pa.Array:
+    check_years(values)
     moments = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
-    _check_days(moments, _FIRST_DAY * _DAY_MICROSECONDS, (_LAST_DAY + 1) * _DAY_MICROSECONDS - 1)
     return _big_endian(pc.subtract(moments, _MICROSECONDS_TO_2000), "q", pa.binary(8))
 
 
-def _check_days(values: pa.Array, first: int, last: int) -> None:
-    limits = pc.min_max(values).as_py()
+def check_years(values: pa.Array) -> None:
+    """Raise `ValueError` for dates and timestamps that no program in Python could read."""
+    if pa.types.is_date(values.type):
+        numbers, first, last = values.cast(pa.date32()).cast(pa.int32()), _FIRST_DAY, _LAST_DAY
+    else:
+        numbers = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
+        first, last = _FIRST_DAY * _DAY_MICROSECONDS, (_LAST_DAY + 1) * _DAY_MICROSECONDS - 1
+    limits = pc.min_max(numbers).as_py()
     if limits["min"] is not None and (limits["min"] < first or limits["max"] > last):
         raise ValueError("a year outside 1 to 9999")
 

@@ -126,10 +126,10 @@ class ConnectionLimit:
         self._free = self.limit
 
     @contextmanager
-    def acquire(self, most: int = 1) -> Iterator[int]:
-        """Wait for a free connection; take up to `most` for the block, and yield their number."""
+    def acquire(self, most: int = 1, *, least: int = 1) -> Iterator[int]:
+        """Wait for `least` free connections; take up to `most` for the block, and yield their number."""
         with self._changed:
-            self._changed.wait_for(lambda: self._free > 0)
+            self._changed.wait_for(lambda: self._free >= least)
             number = min(most, self._free)
             self._free -= number
         try:

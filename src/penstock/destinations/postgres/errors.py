@@ -31,7 +31,7 @@ _HINTS: Final = {
     "23": "correct the rows, or drop the constraint of the table",
     "42": "compare the table in Postgres with the schema of the pipeline: it may have been changed",
 }
-_TIMEOUT_HINT: Final = "set a higher statement_timeout, or none, and run again"
+TIMEOUT_HINT: Final = "set a higher statement_timeout, or none, and run again"
 _PRIVILEGE_HINT: Final = (
     "grant CREATE on the database to the user of the credentials, and make it the owner of the schema"
 )
@@ -56,7 +56,7 @@ def as_own_error(error: psycopg.Error, *, table: str | None = None) -> PenstockE
         return _connection_error(error)
     message, code = redact(describe(error, table=table)), state or ""
     if is_transient(error):
-        hint = _TIMEOUT_HINT if code == QUERY_CANCELED else RUN_AGAIN_HINT
+        hint = TIMEOUT_HINT if code == QUERY_CANCELED else RUN_AGAIN_HINT
         return DestinationTransientException(message, hint=hint)
     if code[:2] in _LOGIN_CLASSES:
         return DatabaseQueryFailed(database=DATABASE, reason=message)

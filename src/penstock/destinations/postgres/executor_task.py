@@ -12,6 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 OUTPUT_SCHEMA: Final = "rows long, replaced string, error string, missing string"
+PROBE_SCHEMA: Final = "missing string"
+
+
+class PsycopgProbe:
+    """Looks whether a task can load psycopg."""
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield why it cannot; nothing if it can."""
+        for _ in batches:  # read to the end, because Spark expects that
+            pass
+        try:
+            import psycopg  # noqa: F401, PLC0415 - the executor may not have it
+        except ImportError as error:
+            yield pa.RecordBatch.from_arrays([pa.array([str(error)], pa.string())], names=["missing"])
 
 
 class PartitionCopier:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.destinations.postgres.adapter import PostgresClient
     from penstock.destinations.postgres.connection import ConnectionLimit
+    from penstock.destinations.postgres.executors import ExecutorLibraries
     from penstock.interfaces import DestinationClientConfiguration
     from penstock.schema import Schema
 
@@ -50,6 +51,7 @@ class PostgresReference:
 
     def __init__(self) -> None:
         self._limits: dict[tuple[str, int], ConnectionLimit] = {}
+        self._executors: ExecutorLibraries | None = None
         self._lock = threading.Lock()
 
     @property
@@ -90,14 +92,16 @@ class PostgresReference:
             ConnectionLimit,
             PostgresDatabase,
         )
+        from penstock.destinations.postgres.executors import ExecutorLibraries  # noqa: PLC0415 - as above
 
         config = configured(PostgresConfiguration, initial_config)
         with self._lock:
             key = (str(config), config.max_connections)
             limit = self._limits.setdefault(key, ConnectionLimit(config.max_connections))
+            self._executors = executors = self._executors or ExecutorLibraries()
         dialect = SqlDialect(name="postgres", types=PostgresTypeMapper(_CAPABILITIES))
         database = PostgresDatabase(config, dialect, limit)
-        return client_class(schema, config, _CAPABILITIES, database, spark=spark)
+        return client_class(schema, config, _CAPABILITIES, database, executors, spark=spark)
 
 
 POSTGRES: Final = PostgresReference()

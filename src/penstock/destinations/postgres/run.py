@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import reduce
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,33 +15,44 @@ from pyspark.sql import functions as F
 
 from penstock.config import redact
 from penstock.destinations.lake.flat_files import parse_columns
-from penstock.destinations.postgres import binary_copy, copy_task, executor_task, sqlstates
+from penstock.destinations.postgres import binary_copy, copy_task, executor_task, sqlstates, text_rows
 from penstock.destinations.postgres.copy_task import TRANSIENT_MARK
 from penstock.destinations.postgres.errors import ROWS_HINT, RUN_AGAIN_HINT
-from penstock.destinations.postgres.executor_task import OUTPUT_SCHEMA, PartitionCopier
+from penstock.destinations.postgres.executor_task import (
+    OUTPUT_SCHEMA,
+    PROBE_SCHEMA,
+    PartitionCopier,
+    PsycopgProbe,
+)
+from penstock.destinations.postgres.jdbc import as_jdbc_error, assert_options_are_masked
+from penstock.destinations.postgres.text_rows import TextRows, text_schema
 from penstock.destinations.sql.staged_frame import staged_frame
 from penstock.destinations.sql.staging import POSITION
-from penstock.errors import DestinationTerminalException, DestinationTransientException, UsageError
+from penstock.errors import DestinationTerminalException, DestinationTransientException
 from penstock.package.storage import FileStorage
 from penstock.schema import spark_type
 from penstock.schema.spark_sql import quote_name
 from penstock.spark.serialization import loads, serialize_by_value, serialized_mapper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from penstock.config import AwsCredentials
-    from penstock.destinations.postgres.copy_task import ExecutorCopy
-    from penstock.destinations.postgres.settings import PostgresCredentials
+    from penstock.destinations.postgres.copy_task import ExecutorCopy, StagingCopy
     from penstock.package import JobFile
     from penstock.schema import Table
 
 MAX_DRIVER_BYTES: Final = 64 * 1024 * 1024
 """The size of flat files up to which the driver copies them itself."""
 _ROW_DIGITS: Final = 20
-_TLS_PARAMETERS: Final = ("sslmode", "sslrootcert", "sslcert", "sslkey")
+_WRITER_OPTIONS: Final = {"batchsize": "5000", "reWriteBatchedInserts": "true"}
+_READER_OPTIONS: Final = {
+    "fetchsize": "10000",
+    "preferTimestampNTZ": "true",
+    "sessionInitStatement": "SET TIME ZONE 'UTC'",
+}
 _MAX_BATCH_ROWS: Final = 16_384
 
 
@@ -62,7 +73,7 @@ def flat_batches(
 ) -> Iterator[tuple[tuple[str, ...], Iterator[pa.RecordBatch]]]:
     """Yield the columns and the rows of each flat file; with the position of each row if rows are merged."""
     store = FileStorage(job.package_path, credentials=credentials)
-    for number, part in enumerate(job.parts):
+    for number, part in job.numbered_parts:
         for file, size in sorted(part.data.list_files(store).items()):
             with store.open(f"{part.data.path}/{file}", size=size) as stream:
                 parquet = pq.ParquetFile(stream)
@@ -96,10 +107,22 @@ def job_frame(job: JobFile, table: Table, *, has_position: bool, spark: SparkSes
     return frame.select(*columns, *([F.col(quote_name(POSITION))] if has_position else []))
 
 
+class ExecutorsLackPsycopg(Exception):
+    """Executors cannot load psycopg, so that they cannot copy rows."""
+
+
+def assert_executors_have_psycopg(spark: SparkSession, *, tasks: int) -> None:
+    """Raise `ExecutorsLackPsycopg` if one of so many tasks cannot load psycopg."""
+    probe = serialize_by_value(PsycopgProbe(), executor_task)
+    frame = spark.range(tasks, numPartitions=tasks).mapInArrow(serialized_mapper(probe), PROBE_SCHEMA)
+    for outcome in frame.collect():
+        raise ExecutorsLackPsycopg(outcome["missing"])
+
+
 def copy_on_executors(frame: DataFrame, copy: ExecutorCopy, *, connections: int) -> tuple[int, Counter[str]]:
     """Copy the rows over at most so many connections; return their number, and the replaced texts by column.
 
-    Raises `UsageError` if executors have no psycopg.
+    Raises `ExecutorsLackPsycopg` if one of them has none.
     """
     inner = serialize_by_value(copy, binary_copy, copy_task, sqlstates)
     task = serialize_by_value(PartitionCopier(inner, loads), executor_task)
@@ -113,10 +136,7 @@ def copy_on_executors(frame: DataFrame, copy: ExecutorCopy, *, connections: int)
         raise DestinationTransientException(reason, hint=RUN_AGAIN_HINT) from error
     for outcome in outcomes:
         if outcome["missing"] is not None:
-            raise UsageError(
-                f"executors copy the rows of {copy.table}, and cannot load psycopg: {outcome['missing']}",
-                hint="install psycopg[binary] in the Python of the executors",
-            )
+            raise ExecutorsLackPsycopg(outcome["missing"])
         if outcome["error"] is not None:
             raise DestinationTerminalException(redact(outcome["error"]), hint=ROWS_HINT)
     replaced: Counter[str] = Counter()
@@ -125,27 +145,35 @@ def copy_on_executors(frame: DataFrame, copy: ExecutorCopy, *, connections: int)
     return sum(outcome["rows"] for outcome in outcomes), replaced
 
 
-def read_table(
-    credentials: PostgresCredentials, query: str, *, fetch_size: int = 10_000, spark: SparkSession
-) -> DataFrame:
-    """Return a frame over a query, which Spark reads over one connection: so it is of one moment."""
-    parameters = credentials.parameters()
-    reader = spark.read.format("jdbc").options(
-        url=f"jdbc:postgresql://{_host(credentials.host)}:{credentials.port}/{quote(credentials.database)}",
-        driver="org.postgresql.Driver",
-        query=query,
-        fetchsize=fetch_size,
-        preferTimestampNTZ=True,
-        sessionInitStatement="SET TIME ZONE 'UTC'",
-        ApplicationName=parameters["application_name"],
+def write_texts(frame: DataFrame, copy: StagingCopy, options: Mapping[str, str], *, connections: int) -> None:
+    """Write the rows as texts by Spark's JDBC writer, over at most so many connections.
+
+    `options` are those of the writer, with its table. One of the connections is that of Spark's driver.
+    """
+    task = serialize_by_value(TextRows(copy.types), text_rows, binary_copy)
+    rows = frame.coalesce(max(1, connections - 1)).mapInArrow(
+        serialized_mapper(task), text_schema(copy.types)
     )
-    tls: dict[str, str] = {name: parameters[name] for name in _TLS_PARAMETERS if name in parameters}
-    if tls.get("sslmode", "").startswith("verify") and "sslrootcert" not in tls:
-        # Otherwise the driver only reads a file in the home folder.
-        tls["sslfactory"] = "org.postgresql.ssl.DefaultJavaSSLFactory"
-    login = {name: parameters[name] for name in ("user", "password") if name in parameters}
-    return reader.options(**tls, **login).load()
+    assert_options_are_masked(frame.sparkSession)
+    writer = rows.write.format("jdbc").mode("append").options(**options, **_WRITER_OPTIONS)
+    try:
+        writer.save()
+    except Exception as error:  # classic sessions raise Java errors unchanged
+        wrapped = as_jdbc_error(error)
+        if wrapped is None:
+            raise
+        raise wrapped from error
 
 
-def _host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def read_queries(queries: Sequence[str], options: Mapping[str, str], *, spark: SparkSession) -> DataFrame:
+    """Return a frame with the rows of all queries, each of which Spark reads over one connection."""
+    assert_options_are_masked(spark)
+    reader = spark.read.format("jdbc").options(**options, **_READER_OPTIONS)
+    try:
+        frames = [reader.option("query", query).load() for query in queries]
+    except Exception as error:  # as above
+        wrapped = as_jdbc_error(error)
+        if wrapped is None:
+            raise
+        raise wrapped from error
+    return reduce(lambda merged, frame: merged.unionAll(frame), frames)

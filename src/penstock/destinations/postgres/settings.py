@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from penstock.config import NotResolved, configspec, redact
 from penstock.config.credentials import ConnectionStringCredentials, is_loopback
 from penstock.interfaces import DestinationClientDwhWithStagingConfiguration
+from penstock.spark.conf import MASKING_CONF
 
 _DRIVERNAMES: Final = ("postgresql", "postgres")
 _VERIFIED: Final = frozenset(("verify-full", "verify-ca"))
@@ -110,6 +111,10 @@ class PostgresConfiguration(DestinationClientDwhWithStagingConfiguration):
     def session_wishes(self) -> tuple[str, ...]:
         """The JDBC driver, by which Spark reads tables."""
         return ("postgres",)
+
+    def session_conf(self) -> dict[str, str]:
+        """Return the mask of the login in the plans of Spark Connect."""
+        return dict(MASKING_CONF)
 
     def fingerprint(self) -> str:
         """Return a short hash of the host."""

@@ -7,6 +7,7 @@ rows are then copied again from the package.
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from psycopg import sql
 from sqlglot import exp
 
 from penstock.destinations.postgres.copy_task import PARTS_TABLE, StagingCopy
+from penstock.destinations.postgres.text_rows import text_column
 from penstock.destinations.sql.dialect import identifier
 from penstock.destinations.sql.staging import POSITION, StagedTable
 from penstock.errors import DestinationTransientException
@@ -34,6 +36,25 @@ _SCHEMA: Final = """
     CREATE UNLOGGED TABLE {parts} (
         attempt text, part bigint, rows bigint NOT NULL, PRIMARY KEY (attempt, part))
 """
+_TEXTS: Final = """
+    CREATE UNLOGGED TABLE {table} (
+        {columns}, part bigint, note text, written_by bigint NOT NULL DEFAULT txid_current())
+"""
+_NOTES: Final = """
+    SELECT note FROM {table}
+    JOIN (
+        SELECT part, min(written_by) AS written_by FROM {table} WHERE note IS NOT NULL GROUP BY part
+    ) AS writers USING (part, written_by) WHERE note IS NOT NULL
+"""
+_INSERT: Final = """
+    INSERT INTO {target} ({names}) SELECT {values} FROM {table}
+    JOIN (
+        SELECT part, min(written_by) AS written_by FROM {table} WHERE note IS NOT NULL GROUP BY part
+    ) AS writers USING (part, written_by) WHERE note IS NULL
+"""
+# A cast to a type with a length would cut texts.
+_ASSIGNED: Final = frozenset(("text", "bytea"))
+_UNCAST, _CAST = "{0}", "CAST({0} AS {1})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +133,58 @@ class LoadStaging:
             native.execute(statement, (job, attempt, list(columns)))
         types = {name: copied for name, (_, copied) in columns.items()}
         return StagingCopy(schema=self.schema, table=attempt, types=types)
+
+    def begin_texts(self, native: psycopg.Connection[Any], copy: StagingCopy) -> str:
+        """Create the table for texts of an attempt, and return its quoted name.
+
+        A JDBC writer commits each partition in one transaction, and a task that runs twice repeats its rows:
+        so each row has the number of its transaction.
+        """
+        kinds = [sql.SQL("bytea" if kind == "bytea" else "text") for kind in copy.types.values()]
+        columns = [
+            sql.SQL("{} {}").format(sql.Identifier(text_column(number)), kind)
+            for number, kind in enumerate(kinds)
+        ]
+        texts = self._texts_table(copy)
+        native.execute(sql.SQL(_TEXTS).format(table=texts, columns=sql.SQL(", ").join(columns)))
+        return texts.as_string(native)
+
+    def copy_texts(self, native: psycopg.Connection[Any], copy: StagingCopy) -> list[dict[str, Any]]:
+        """Copy the rows of the first transaction of each part into the table of the attempt.
+
+        Returns the notes of the parts. Rows that a task commits later, or committed again, are left out.
+        """
+        texts = self._texts_table(copy)
+        with native.transaction():
+            # All parts are committed; what a lost task commits from now on has a later transaction.
+            native.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            select = sql.SQL(_NOTES).format(table=texts)
+            notes = [json.loads(note) for (note,) in native.execute(select)]
+            if any(note["error"] for note in notes):
+                return notes
+            values = [
+                sql.SQL(_UNCAST if kind in _ASSIGNED else _CAST).format(
+                    sql.Identifier(text_column(number)), sql.SQL(kind)
+                )
+                for number, kind in enumerate(copy.types.values())
+            ]
+            names = [sql.Identifier(name) for name in copy.types]
+            insert = sql.SQL(_INSERT).format(
+                target=self._table(copy.table),
+                names=sql.SQL(", ").join(names),
+                values=sql.SQL(", ").join(values),
+                table=texts,
+            )
+            rows, expected = native.execute(insert).rowcount, sum(note["rows"] for note in notes)
+            if rows != expected:
+                raise DestinationTransientException(
+                    f"Spark wrote {rows} rows into staging instead of {expected}", hint="run again"
+                )
+        native.execute(sql.SQL("DROP TABLE {}").format(texts))
+        return notes
+
+    def _texts_table(self, copy: StagingCopy) -> sql.Identifier:
+        return self._table(f"{copy.table}_texts")
 
     def complete(self, native: psycopg.Connection[Any], job: str, copy: StagingCopy, rows: int) -> None:
         """Mark an attempt as complete, unless another one began since."""

@@ -34,6 +34,7 @@ from penstock.sources.sql_database.snapshot_wait import (
     running_query,
     snapshot_query,
 )
+from penstock.spark.conf import MASKING_CONF
 from penstock.spark.database_errors import as_database_error, database_error
 from penstock.spark.session import existing_session, is_connect
 
@@ -54,10 +55,6 @@ _PAGE_BYTES: Final = 8192
 _MAX_ROUNDS: Final = 4
 _POLL_INTERVAL: Final = 0.2
 _DECLARED_TYPE_KEY: Final = "__CHAR_VARCHAR_TYPE_STRING"
-# Spark masks matches of this in the plans that a server logs: all options but those of the query, because
-# any driver property may be a secret.
-_SECRET_OPTION: Final = r'key: "(?!(?:query|fetchsize|driver)")[^"]*"\s*value: "(?:[^"\\]|\\.)*"'  # noqa: S105 (a pattern)
-_REDACTION_CONF: Final = {"spark.sql.redaction.string.regex": _SECRET_OPTION}
 _SPARK_STOPPED: Final = ("stopped SparkContext", "SparkContext was shut down", "StatusCode.UNAVAILABLE")
 _DRIVER_MISSING: Final = ("ClassNotFoundException", "No suitable driver", "CANNOT_LOAD_DRIVER")
 
@@ -145,7 +142,7 @@ def _session() -> SparkSession:
             "this Spark Connect client cannot clone sessions, so the password would be logged with the plan",
             hint="use a client of Spark 4.1 or later, or a classic session",
         )
-    masking_session: SparkSession = lent_session(_REDACTION_CONF)
+    masking_session: SparkSession = lent_session(MASKING_CONF)
     return masking_session
 
 
