@@ -6,11 +6,14 @@ CI runs a part of it for Iceberg and plain files: the protocol is the same code 
 from __future__ import annotations
 
 import sqlite3
+import uuid
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.contract.gaps import PLAIN_FILES, THIRD_PARTY
+from tests.service.postgres import URL
+from tests.service.test_postgres_loads import drop_schemas
 
 import penstock
 from penstock.interfaces import Destination
@@ -44,6 +47,7 @@ EVERY_MODE = (
 HANDFUL = {
     "delta": ("merge-clears-lists-that-shrink-to-nothing",),
     "iceberg": ("merge-clears-lists-that-shrink-to-nothing",),
+    "postgres": ("merge-clears-lists-that-shrink-to-nothing",),
 }
 IN_CI = {
     "delta": (
@@ -76,6 +80,11 @@ IN_CI = {
         "replace-by-nothing-empties",
         "merge-without-a-strategy",
         "another-machine-goes-on",
+    ),
+    "postgres": (
+        "append-adds-columns",
+        "merge-clears-lists-that-shrink-to-nothing",
+        "values-come-back",
     ),
     "third_party": (
         "tables-are-created-and-reported-once",
@@ -180,6 +189,21 @@ def test_plain_files(case: Case, spark: SparkSession, location: str, tmp_path: P
     lake = penstock.destinations.filesystem(bucket_url=location)
 
     case.run(Bench(destination=lake, folder=tmp_path, spark=spark))
+
+
+@pytest.mark.skipif(not URL, reason="needs Postgres: make up")
+@pytest.mark.parametrize("case", params("postgres"))
+def test_postgres(
+    case: Case, spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "0")
+    dataset = f"c{uuid.uuid4().hex[:6]}"
+    database = penstock.destinations.postgres(URL, package_storage=location)
+
+    try:
+        case.run(Bench(destination=database, folder=tmp_path, spark=spark, dataset_name=dataset))
+    finally:
+        drop_schemas(dataset)
 
 
 @pytest.mark.parametrize("case", params("third_party", THIRD_PARTY))

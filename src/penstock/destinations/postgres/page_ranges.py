@@ -13,7 +13,7 @@ _FIRST_WITH_RANGE_SCANS: Final = 140_000
 _NEWER_LOAD: Final = "a load was committed after this frame was created: create it again"
 
 
-def page_ranges(size: int, page_size: int, server_version: int, *, most: int) -> list[exp.Expression]:
+def page_ranges(size: int, page_size: int, server_version: int, *, most: int) -> list[exp.Condition]:
     """Return the conditions of at most so many ranges; none for a table that one connection reads.
 
     Before version 14 Postgres would read the whole table for each range.
@@ -29,10 +29,12 @@ def page_ranges(size: int, page_size: int, server_version: int, *, most: int) ->
     return [_between(first, last) for first, last in pairwise([None, *cuts, None])]
 
 
-def _between(first: int | None, last: int | None) -> exp.Expression:
+def _between(first: int | None, last: int | None) -> exp.Condition:
     """Return the condition of rows from a page to before another one; the last range has no end."""
     place = exp.column("ctid")
-    conditions = [] if first is None else [exp.GTE(this=place, expression=_start_of(first))]
+    conditions: list[exp.Condition] = (
+        [] if first is None else [exp.GTE(this=place, expression=_start_of(first))]
+    )
     if last is not None:
         conditions.append(exp.LT(this=place.copy(), expression=_start_of(last)))
     return exp.and_(*conditions)
@@ -42,7 +44,7 @@ def _start_of(page: int) -> exp.Literal:
     return exp.Literal.string(f"({page},0)")
 
 
-def no_newer_load(loads: exp.Table, count: int) -> exp.Expression:
+def no_newer_load(loads: exp.Table, count: int) -> exp.Condition:
     """Return the condition that the table of loads has so many rows; Postgres raises an error otherwise.
 
     Each range is read at a moment of its own. So no range has rows of a load that another one lacks.
