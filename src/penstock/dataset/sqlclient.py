@@ -6,6 +6,8 @@ from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
+from sqlglot import exp
+
 from penstock.dataset.query_text import bind_values, is_query, resolve_tables
 from penstock.errors import UsageError
 from penstock.interfaces.sql_client import SqlClientBase, WithSqlSession
@@ -168,11 +170,13 @@ class DatasetSqlClient(SqlClientBase[Any]):
 
     def fully_qualified_dataset_name(self) -> str:
         """Return the quoted name of the dataset, for statements of this client."""
-        return quote_name(self.dataset_name)
+        return quote_name(self.dataset_name) if self._database is None else self._database.sql_dataset_name
 
     def escape_column_name(self, column_name: str) -> str:
         """Return the quoted name of a column."""
-        return quote_name(column_name)
+        if self._database is None:
+            return quote_name(column_name)
+        return exp.to_identifier(column_name, quoted=True).sql(dialect=self._database.sql_dialect)
 
     def close(self) -> None:
         """Close the connection, and the sessions that were opened to inspect or change the tables."""

@@ -48,6 +48,11 @@ class WithSqlSession(ABC):
     def sql_dialect(self) -> str:
         """The dialect, by the name that sqlglot has for it."""
 
+    @property
+    @abstractmethod
+    def sql_dataset_name(self) -> str:
+        """The quoted name of the dataset, with its database where statements need it."""
+
     @abstractmethod
     def sql_session(self) -> AbstractContextManager[SqlSession]:
         """Open a connection for a block."""

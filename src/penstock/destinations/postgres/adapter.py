@@ -18,8 +18,6 @@ from penstock.destinations.postgres.page_ranges import no_newer_load, page_range
 from penstock.destinations.postgres.run import (
     ExecutorsLackPsycopg,
     copy_on_executors,
-    flat_batches,
-    flat_column_names,
     is_for_driver,
     job_frame,
     read_queries,
@@ -29,6 +27,7 @@ from penstock.destinations.postgres.staging import LoadStaging
 from penstock.destinations.postgres.types import copy_type
 from penstock.destinations.sql.client import SqlClient, with_typed_id
 from penstock.destinations.sql.dialect import column, identifier
+from penstock.destinations.sql.staged_rows import staged_batches, staged_columns
 from penstock.destinations.sql.staging import POSITION
 from penstock.errors import DestinationTransientException, InternalError, UsageError
 from penstock.package import read_job
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from penstock.destinations.postgres.copy_task import StagingCopy
     from penstock.destinations.postgres.executors import ExecutorLibraries
     from penstock.destinations.postgres.settings import PostgresConfiguration
+    from penstock.destinations.sql.connection import SqlConnection
     from penstock.destinations.sql.staging import StagedTable
     from penstock.interfaces import AppliedJob, DestinationCapabilitiesContext, LoadCommit
     from penstock.package import JobFile
@@ -73,8 +73,8 @@ class PostgresClient(SqlClient):
         *,
         spark: SparkSession | None = None,
     ) -> None:
-        super().__init__(schema, config, capabilities, database)
-        self.settings, self.spark, self.executors = config, spark, executors
+        super().__init__(schema, config, capabilities, database, spark=spark)
+        self.settings, self.executors = config, executors
         self._staged: Mapping[str, StagedTable] = {}
 
     def column_definition(self, column: Column, table: Table) -> exp.ColumnDef:
@@ -101,9 +101,9 @@ class PostgresClient(SqlClient):
                 return
         self._copy_frame(job, table, staging)
 
-    def staged_table(self, job: JobFile, table: Table) -> StagedTable:
+    def staged_table(self, connection: SqlConnection, job: JobFile, table: Table) -> StagedTable:
         """Return the staged rows of a job, as they were when the commit began."""
-        del table
+        del connection, table
         return self._staged[job.name.job_id()]
 
     def drop_staging(self, load_id: str) -> None:
@@ -144,13 +144,16 @@ class PostgresClient(SqlClient):
         self, job: JobFile, table: Table, connection: PostgresConnection, staging: LoadStaging
     ) -> None:
         """Copy the flat files of a job, in one transaction."""
-        names, has_position = flat_column_names(job, table), self.is_merged(table.name)
+        names, has_position = (
+            staged_columns(job, table, self.config.storage_credentials),
+            self.is_merged(table.name),
+        )
         columns = self._staged_columns(table, names, has_position=has_position)
         credentials = self.config.storage_credentials
         with raised_as_own(table.name), connection.native.transaction():
             copy = staging.begin(connection.native, job.name.job_id(), columns)
             rows, replaced = 0, dict[str, int]()
-            for file_columns, batches in flat_batches(job, names, credentials, has_position=has_position):
+            for file_columns, batches in staged_batches(job, names, credentials, has_position=has_position):
                 file_rows, file_replaced = copy.copy(connection.native, batches, file_columns)
                 rows += file_rows
                 replaced |= {name: replaced.get(name, 0) + count for name, count in file_replaced.items()}
@@ -230,10 +233,6 @@ class PostgresClient(SqlClient):
     def placeholder(self, name: str) -> str:
         """Return the placeholder of a named value in a text."""
         return placeholder_of(name)
-
-    def table_version(self, table: str, *, spark: SparkSession) -> None:
-        """Return None: tables of Postgres have no versions."""
-        del table, spark
 
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
         """Return a frame over a table, with times of day and JSON documents as texts, as files have them.

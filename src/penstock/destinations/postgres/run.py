@@ -1,4 +1,4 @@
-"""The rows of a job: read by the driver from flat files, or copied by executors."""
+"""The rows of a job: copied by the driver or by executors, and read by Spark."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from collections import Counter
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from penstock.config import redact
-from penstock.destinations.lake.flat_files import parse_columns
 from penstock.destinations.postgres import binary_copy, copy_task, executor_task, sqlstates, text_rows
 from penstock.destinations.postgres.copy_task import TRANSIENT_MARK
 from penstock.destinations.postgres.errors import ROWS_HINT, RUN_AGAIN_HINT
@@ -29,71 +25,33 @@ from penstock.destinations.postgres.text_rows import TextRows, text_schema
 from penstock.destinations.sql.staged_frame import staged_frame
 from penstock.destinations.sql.staging import POSITION
 from penstock.errors import DestinationTerminalException, DestinationTransientException
-from penstock.package.storage import FileStorage
 from penstock.schema import spark_type
 from penstock.schema.spark_sql import quote_name
 from penstock.spark.serialization import loads, serialize_by_value, serialized_mapper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.config import AwsCredentials
     from penstock.destinations.postgres.copy_task import ExecutorCopy, StagingCopy
     from penstock.package import JobFile
     from penstock.schema import Table
 
 MAX_DRIVER_BYTES: Final = 64 * 1024 * 1024
 """The size of flat files up to which the driver copies them itself."""
-_ROW_DIGITS: Final = 20
 _WRITER_OPTIONS: Final = {"batchsize": "5000", "reWriteBatchedInserts": "true"}
 _READER_OPTIONS: Final = {
     "fetchsize": "10000",
     "preferTimestampNTZ": "true",
     "sessionInitStatement": "SET TIME ZONE 'UTC'",
 }
-_MAX_BATCH_ROWS: Final = 16_384
 
 
 def is_for_driver(job: JobFile) -> bool:
     """Return whether the driver copies the rows of a job: few, in files with the columns of the table."""
     sizes = [MAX_DRIVER_BYTES + 1 if part.data.bytes is None else part.data.bytes for part in job.parts]
     return job.is_flat and sum(sizes) <= MAX_DRIVER_BYTES
-
-
-def flat_column_names(job: JobFile, table: Table) -> tuple[str, ...]:
-    """Return the columns of the table that the flat files of a job have, in the order of the table."""
-    names = {name for part in job.parts for name, _ in parse_columns(part.columns)}
-    return tuple(column.name for column in table.complete_columns() if column.name in names)
-
-
-def flat_batches(
-    job: JobFile, columns: tuple[str, ...], credentials: AwsCredentials | None, *, has_position: bool
-) -> Iterator[tuple[tuple[str, ...], Iterator[pa.RecordBatch]]]:
-    """Yield the columns and the rows of each flat file; with the position of each row if rows are merged."""
-    store = FileStorage(job.package_path, credentials=credentials)
-    for number, part in job.numbered_parts:
-        for file, size in sorted(part.data.list_files(store).items()):
-            with store.open(f"{part.data.path}/{file}", size=size) as stream:
-                parquet = pq.ParquetFile(stream)
-                existing = set(parquet.schema_arrow.names)
-                names = [name for name in (*columns, POSITION) if name in existing]
-                batches = parquet.iter_batches(_MAX_BATCH_ROWS, columns=names)
-                if has_position and POSITION not in existing:
-                    # The driver writes positions only into files of nested tables and their root.
-                    yield (*names, POSITION), _with_positions(batches, prefix=f"{number:06d}/{file}/")
-                else:
-                    yield tuple(names), batches
-
-
-def _with_positions(batches: Iterator[pa.RecordBatch], prefix: str) -> Iterator[pa.RecordBatch]:
-    first = 0
-    for batch in batches:
-        rows = pa.array(range(first, first + batch.num_rows), pa.int64()).cast(pa.string())
-        padded = pc.utf8_lpad(rows, width=_ROW_DIGITS, padding="0")
-        yield batch.append_column(POSITION, pc.binary_join_element_wise(prefix, padded, ""))
-        first += batch.num_rows
 
 
 def job_frame(job: JobFile, table: Table, *, has_position: bool, spark: SparkSession) -> DataFrame:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from sqlglot import exp
 
@@ -12,13 +11,15 @@ from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.sql.ddl import (
     add_column,
     column_definition,
-    create_schema,
     create_table,
-    drop_schema,
+    create_temporary_table,
     drop_table,
 )
+from penstock.destinations.sql.dialect import identifier
 from penstock.destinations.sql.ledger import SqlLedger
 from penstock.destinations.sql.load_transaction import LoadTransaction
+from penstock.destinations.sql.staged_rows import staged_batches, staged_columns, write_staged_files
+from penstock.destinations.sql.staging import POSITION, StagedTable
 from penstock.interfaces import (
     RENEW,
     JobClientBase,
@@ -43,10 +44,11 @@ from penstock.schema.defaults import ID_COLUMN
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from pyspark.sql import DataFrame, SparkSession
+
     from penstock.destinations.lake.hints import MergeStrategy
     from penstock.destinations.sql.connection import SqlConnection, SqlDatabase
     from penstock.destinations.sql.dialect import DatasetNames
-    from penstock.destinations.sql.staging import StagedTable
     from penstock.interfaces import (
         AppliedJob,
         DestinationCapabilitiesContext,
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
     )
     from penstock.package import JobFile
     from penstock.schema import Column, Schema, TSchemaTables, TTableSchema
+
+_STAGED_ROWS: Final = "_penstock_rows_"
 
 
 class StagingJob(LoadJob):
@@ -86,7 +90,9 @@ class SqlClient(
 ):
     """A dataset of a database, opened for one schema.
 
-    A database adds `stage_rows`, `staged_table` and `drop_staging`, and how Spark reads a table (`read`).
+    The transaction of a load inserts its rows from the files of the package, over the connection of the
+    driver. A database that has a faster way overrides `stage_rows`, `staged_table` and `drop_staging`, and
+    one that Spark reads by itself overrides `read`.
     """
 
     def __init__(
@@ -95,9 +101,11 @@ class SqlClient(
         config: DestinationClientDwhConfiguration,
         capabilities: DestinationCapabilitiesContext,
         database: SqlDatabase,
+        *,
+        spark: SparkSession | None = None,
     ) -> None:
         super().__init__(schema, config, capabilities)
-        self.database = database
+        self.database, self.spark = database, spark
         self.dataset_name = config.normalize_dataset_name(schema)
 
     @property
@@ -105,18 +113,35 @@ class SqlClient(
         """The names of the dataset."""
         return self.database.names(self.dataset_name)
 
-    # --- what a database adds
+    # --- what a database may do in a better way
 
-    @abstractmethod
     def stage_rows(self, job: JobFile, table: Table) -> None:
-        """Put the rows of a job into staging of its load, where `staged_table` finds them. Idempotent.
+        """Put the rows of a job where `staged_table` finds them: in files of its package. Idempotent.
 
         Nothing that readers see is changed. Calls for several tables of a load may run at the same time.
         """
+        credentials, with_position = self.config.storage_credentials, self.is_merged(table.name)
+        write_staged_files(job, self.spark, credentials, with_position=with_position)
 
-    @abstractmethod
-    def staged_table(self, job: JobFile, table: Table) -> StagedTable:
-        """Return the staged rows of a job."""
+    def staged_table(self, connection: SqlConnection, job: JobFile, table: Table) -> StagedTable:
+        """Return the staged rows of a job, over the connection with the transaction of the load.
+
+        Here they are inserted into a temporary table, a file at a time.
+        """
+        credentials, has_position = self.config.storage_credentials, self.is_merged(table.name)
+        names = staged_columns(job, table, credentials)
+        staged = exp.Table(this=identifier(f"{_STAGED_ROWS}{job.name.file_id}"))
+        connection.execute(self._empty_copy(staged.name, table, names))
+        for columns, batches in staged_batches(job, names, credentials, has_position=has_position):
+            insert = exp.insert(
+                exp.values([tuple(exp.Placeholder() for _ in columns)]),
+                staged.copy(),
+                columns=[identifier(name) for name in columns],
+            )
+            for batch in batches:
+                values = [batch.column(name).to_pylist() for name in columns]
+                connection.execute_many(insert, zip(*values, strict=True))
+        return StagedTable(relation=staged, columns=names, is_temporary=True)
 
     def drop_staging(self, load_id: str) -> None:
         """Drop the staging of a load that is complete or aborted, if it exists."""
@@ -166,6 +191,17 @@ class SqlClient(
         )
         return StagingJob(name)
 
+    def _empty_copy(self, name: str, table: Table, columns: Iterable[str]) -> exp.Create:
+        """Return the statement that creates a temporary table with columns of a table, and the position."""
+        dialect = self.database.dialect
+        types = {name: dialect.type_of(table.columns[name], table) for name in columns}
+        types[POSITION] = exp.DataType.build("text")
+        values = [
+            exp.alias_(exp.Cast(this=exp.null(), to=kind), column_name, quoted=True)
+            for column_name, kind in types.items()
+        ]
+        return create_temporary_table(name, exp.select(*values).where(exp.false()))
+
     @property
     def _default_strategy(self) -> MergeStrategy:
         return cast("MergeStrategy", self.capabilities.supported_merge_strategies[0])
@@ -175,7 +211,7 @@ class SqlClient(
     def initialize_storage(self, truncate_tables: Iterable[str] | None = None) -> None:
         """Create the schema of the dataset if it does not exist; truncate the given tables."""
         with self.database.connect() as connection, connection.transaction():
-            connection.execute(create_schema(self.names))
+            connection.create_dataset(self.names)
             live = connection.live_columns(self.names)
             for table in truncate_tables or ():
                 if table in live:
@@ -188,7 +224,7 @@ class SqlClient(
     def drop_storage(self) -> None:
         """Drop the schema of the dataset with all its tables."""
         with self.database.connect() as connection, connection.transaction():
-            connection.execute(drop_schema(self.names))
+            connection.drop_dataset(self.names)
 
     def drop_tables(self, *tables: str) -> None:
         """Drop those of the tables that exist."""
@@ -204,7 +240,7 @@ class SqlClient(
         names = [table.name for table in self.schema.data_tables()] if only_tables is None else [*only_tables]
         self._refuse_impossible_loads(names)
         with self.database.connect() as connection, connection.transaction():
-            connection.execute(create_schema(self.names))
+            connection.create_dataset(self.names)
             tables = [with_typed_id(self.schema.get_table(name)) for name in names]
             created = self.create_tables(connection, tables)
         return self._updates(created)
@@ -284,10 +320,26 @@ class SqlClient(
             live = connection.live_columns(self.names)
         return tuple(name for name in live if name not in SYSTEM_TABLE_NAMES)
 
+    def table_version(self, table: str, *, spark: SparkSession) -> int | None:
+        """Return None: tables have no versions."""
+        return None
+
+    def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
+        """Return a frame over a copy of a table."""
+        del version
+        with self.database.connect() as connection:
+            rows = connection.query_rows(exp.select("*").from_(self.names.table(table)))
+        return spark.createDataFrame(rows)
+
     @property
     def sql_dialect(self) -> str:
         """The dialect, by the name that sqlglot has for it."""
         return self.database.dialect.name
+
+    @property
+    def sql_dataset_name(self) -> str:
+        """The quoted name of the dataset, with its database where statements need it."""
+        return self.database.dialect.text(self.names.schema)
 
     @contextmanager
     def sql_session(self) -> Iterator[SqlConnection]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from penstock.destinations.sql.ddl import create_schema, drop_schema
 from penstock.destinations.sql.dialect import DatasetNames, column
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import pyarrow as pa
@@ -40,6 +41,11 @@ class SqlConnection(ABC):
     def execute(self, statement: exp.Expression, values: Sequence[Any] = ()) -> int | None:
         """Run a statement; return the number of changed rows, None if the database does not report it."""
 
+    def execute_many(self, statement: exp.Expression, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once for the values of each row; drivers often have a faster way."""
+        for values in rows:
+            self.execute(statement, values)
+
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
         """Run the statements of a block in one transaction; an error in the block rolls it back."""
@@ -60,6 +66,14 @@ class SqlConnection(ABC):
     @abstractmethod
     def native(self) -> Any:
         """The connection of the driver."""
+
+    def create_dataset(self, names: DatasetNames) -> None:
+        """Create a dataset if it does not exist: a schema, unless the database has none."""
+        self.execute(create_schema(names))
+
+    def drop_dataset(self, names: DatasetNames) -> None:
+        """Drop a dataset with all its tables, if it exists."""
+        self.execute(drop_schema(names))
 
     def live_columns(self, names: DatasetNames, tables: Collection[str] | None = None) -> LiveColumns:
         """Return the columns of the tables that exist in a dataset, in their order; by default of all."""

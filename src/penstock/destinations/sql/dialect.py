@@ -39,8 +39,8 @@ class SqlDialect:
         return self.parse_type(self.types.to_destination_type(column.to_dict(), table.to_dict()))
 
     def parse_type(self, text: str) -> exp.DataType:
-        """Return a type by its name in the database."""
-        return exp.DataType.build(text, dialect=self.name)
+        """Return a type by its name in the database, which sqlglot need not know."""
+        return exp.DataType.build(text, dialect=self.name, udt=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from sqlglot import exp
+
 from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.sql.chain_statements import ChainStatements
 from penstock.destinations.sql.ddl import drop_table
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 class TableSource(Protocol):
     """The part of a client that the transaction uses."""
 
-    def staged_table(self, job: JobFile, table: Table) -> StagedTable:
+    def staged_table(self, connection: SqlConnection, job: JobFile, table: Table) -> StagedTable:
         """Return the staged rows of a job."""
 
     def create_tables(self, connection: SqlConnection, tables: Iterable[Table]) -> object:
@@ -55,12 +57,15 @@ class LoadTransaction:
         system_tables.create()
         existing = self._prepare(load)
         staged = {
-            name: self.source.staged_table(read_job(path), self.tables[name])
+            name: self.source.staged_table(self.connection, read_job(path), self.tables[name])
             for name, path in load.job_paths.items()
         }
         rows: Counter[str] = Counter()
         for root in dict.fromkeys(root_table(name, self.tables).name for name in load.tables):
             rows.update(self._run_chain(root, staged, existing, load))
+        for table in staged.values():
+            if isinstance(table.relation, exp.Table) and table.is_temporary:
+                self.connection.execute(drop_table(table.relation))
         applied = tuple(AppliedJob(table=name, rows=count) for name, count in rows.items())
         system_tables.insert_schema(load.schema)
         stored = system_tables.last_state(load.record.pipeline_name or "")

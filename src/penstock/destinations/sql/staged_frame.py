@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-
 from penstock.destinations.sql.staging import POSITION
 from penstock.package.sql import quote_name
 
@@ -19,6 +17,7 @@ def staged_frame(job: JobFile, spark: SparkSession, *, with_position: bool) -> D
     """Return the rows of a job, with the column `POSITION` where rows are merged. No job is run."""
     if not with_position:
         return job.frame(spark)
-    position = quote_name(POSITION)
+    frame, position = job.frame(spark, position=POSITION), quote_name(POSITION)
     text = f"format_string('%06d/%s/%020d', {position}.part, {position}.file, {position}.row)"
-    return job.frame(spark, position=POSITION).withColumn(POSITION, F.expr(text))
+    columns = [quote_name(name) for name in frame.columns if name != POSITION]
+    return frame.selectExpr(*columns, f"{text} AS {position}")

@@ -22,3 +22,5 @@ class StagedTable:
     """A query, or a table without an alias, with the column `POSITION` where rows are merged."""
     columns: tuple[str, ...]
     """The columns that the relation has, without `POSITION`."""
+    is_temporary: bool = False
+    """Whether it is a table that the transaction drops at its end."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp
 
-from penstock.destinations.sql.ddl import add_column, column_definition, create_schema, create_table
+from penstock.destinations.sql.ddl import add_column, column_definition, create_table
 from penstock.destinations.sql.dialect import column, identifier
 from penstock.interfaces import CommitRecord, CompleteLoad, StateInfo, StorageSchemaInfo
 from penstock.package.dlt_ids import hash_digest
@@ -87,7 +87,7 @@ class SystemTables:
     def create(self) -> None:
         """Create the schema and those of the tables and columns that do not exist."""
         if self._live.keys() < SYSTEM_TABLES.keys():
-            self._connection.execute(create_schema(self._names))
+            self._connection.create_dataset(self._names)
         for name, table in SYSTEM_TABLES.items():
             address, live = self._names.table(name), self._live.get(name)
             definitions = {

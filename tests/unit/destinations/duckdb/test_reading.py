@@ -123,6 +123,13 @@ def test_the_sql_client_queries_and_changes_tables(pipeline: Pipeline, tmp_path:
     assert rows_of(tmp_path, "SELECT name FROM items WHERE id = 1") == [("z",)]
 
 
+def test_qualified_names_of_the_sql_client_are_those_of_the_database(pipeline: Pipeline) -> None:
+    with pipeline.sql_client() as client:
+        column, table = client.escape_column_name("name"), client.make_qualified_table_name("items")
+
+        assert client.execute_sql(f"SELECT {column} FROM {table} WHERE id = 1") == [("a",)]
+
+
 def test_a_transaction_of_the_sql_client_is_rolled_back_by_an_error(
     pipeline: Pipeline, tmp_path: Path
 ) -> None:
