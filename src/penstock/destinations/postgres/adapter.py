@@ -27,7 +27,7 @@ from penstock.destinations.postgres.staging import LoadStaging
 from penstock.destinations.postgres.types import copy_type
 from penstock.destinations.sql.client import SqlClient, with_typed_id
 from penstock.destinations.sql.dialect import column, identifier
-from penstock.destinations.sql.staged_rows import staged_batches, staged_columns
+from penstock.destinations.sql.run import staged_batches, staged_columns
 from penstock.destinations.sql.staging import POSITION
 from penstock.errors import DestinationTransientException, InternalError, UsageError
 from penstock.package import read_job

@@ -8,7 +8,7 @@ from penstock.destinations.sql.client import SqlClient
 from penstock.destinations.sql.connection import LiveColumns, Row, SqlConnection, SqlDatabase
 from penstock.destinations.sql.ddl import column_definition, create_table, drop_table
 from penstock.destinations.sql.dialect import DatasetNames, SqlDialect, column, identifier
-from penstock.destinations.sql.staged_rows import staged_batches, staged_columns
+from penstock.destinations.sql.run import staged_batches, staged_columns
 from penstock.destinations.sql.staging import POSITION, StagedTable
 
 __all__ = [

@@ -18,7 +18,7 @@ from penstock.destinations.sql.ddl import (
 from penstock.destinations.sql.dialect import identifier
 from penstock.destinations.sql.ledger import SqlLedger
 from penstock.destinations.sql.load_transaction import LoadTransaction
-from penstock.destinations.sql.staged_rows import staged_batches, staged_columns, write_staged_files
+from penstock.destinations.sql.run import staged_batches, staged_columns, write_staged_files
 from penstock.destinations.sql.staging import POSITION, StagedTable
 from penstock.interfaces import (
     RENEW,

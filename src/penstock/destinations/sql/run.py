@@ -1,4 +1,4 @@
-"""The rows of a job in files that the driver can read, for databases that take them from there."""
+"""The rows of a job: written by Spark if they need a projection, and read by the driver from files."""
 
 from __future__ import annotations
 
