@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.destinations.iceberg.addressing import IcebergCatalog
 from penstock.destinations.iceberg.reference import ICEBERG
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.destinations.iceberg.history import SnapshotHistory
     from penstock.destinations.iceberg.run import IcebergTables
     from penstock.interfaces import AppliedJob
+    from penstock.spark.iceberg_library import IcebergVersion
 
 ITEMS = Table.from_dict({"name": "items", "columns": {"id": {"data_type": "bigint"}}})
 
@@ -71,11 +73,33 @@ def open_iceberg_dataset(location: str, spark: SparkSession, **settings: Any) ->
     pool.close()
 
 
+_STEPS: Final = {"put_file": "file", "commit_rows": "commit", "move_branch": "settling"}
+
+
+class ObservedVersion:
+    """A version of a table with a call before each change."""
+
+    def __init__(self, version: IcebergVersion, on_step: Callable[[str], None]) -> None:
+        self._version, self._on_step = version, on_step
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _STEPS:
+            self._on_step(_STEPS[name])
+        return getattr(self._version, name)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ObservedCatalog(IcebergCatalog):
     """A catalog with a call before each step of a commit."""
 
     on_step: Callable[[str, str], None]
+
+    def open_version(self, table: str, *, spark: SparkSession) -> IcebergVersion | None:
+        version = IcebergCatalog.open_version(self, table, spark=spark)
+        return version and cast("IcebergVersion", ObservedVersion(version, partial(self._step, table)))
+
+    def _step(self, table: str, step: str) -> None:
+        self.on_step(step, table)
 
     def create_branch_statement(self, table: str, branch: str, version: int | None) -> str:
         self.on_step("branch", table)

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Final
 from penstock.destinations.lake.addressing import CatalogNames
 from penstock.errors import UsageError
 from penstock.package.sql import literal, quote_name
+from penstock.spark.iceberg_library import open_version
 from penstock.spark.sqltext import check_table_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.spark.iceberg_library import IcebergVersion
 
 _LOCATION_KEYS: Final = (".type", ".uri", ".warehouse")
 
@@ -53,6 +56,10 @@ class IcebergCatalog(CatalogNames):
         for key, value in self.conf.items():
             if current[key] != value:
                 spark.conf.set(key, value)
+
+    def open_version(self, table: str, *, spark: SparkSession) -> IcebergVersion | None:
+        """Open the newest version of a table without a Spark job; None if only SQL reaches it."""
+        return open_version(self.sql_name(table), spark=spark)
 
     def branch_sql_name(self, table: str, branch: str) -> str:
         """Return the name of a branch in SQL, to write to."""

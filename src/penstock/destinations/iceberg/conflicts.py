@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.config import logger
 from penstock.destinations.lake.conflicts import Result, retry_commit
+from penstock.spark.iceberg_library import StaleVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def is_conflict(error: Exception) -> bool:
     >>> is_conflict(RuntimeError("Cannot fast-forward: main is not an ancestor of b"))
     True
     """
-    return isinstance(error, CommittedMeanwhile) or _mentions(error, _CONFLICTS)
+    return isinstance(error, CommittedMeanwhile | StaleVersion) or _mentions(error, _CONFLICTS)
 
 
 def is_branch_unsupported(error: Exception) -> bool:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.errors import DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
@@ -329,6 +329,29 @@ class SnapshotHistory:
         """Return the version that a snapshot was made on; None if the table was new."""
         parent = self.snapshots.get(snapshot.previous_id or 0)
         return None if parent is not None and parent.is_table_creation else snapshot.previous_id
+
+
+def parse_metadata(metadata: Mapping[str, Any]) -> SnapshotHistory:
+    """Return the history in the metadata of a table, as the specification of Iceberg writes it in JSON."""
+    snapshots = (parse_snapshot(document) for document in metadata.get("snapshots", ()))
+    refs: Mapping[str, Mapping[str, Any]] = metadata.get("refs", {})
+    return SnapshotHistory(
+        snapshots={snapshot.id: snapshot for snapshot in snapshots},
+        refs={name: ref["snapshot-id"] for name, ref in refs.items()},
+        expiring_refs=frozenset(name for name, ref in refs.items() if "max-ref-age-ms" in ref),
+    )
+
+
+def parse_snapshot(document: Mapping[str, Any]) -> IcebergSnapshot:
+    """Return a snapshot from the metadata of a table.
+
+    >>> parse_snapshot({"snapshot-id": 7, "summary": {"operation": "append", "added-records": "2"}})
+    IcebergSnapshot(id=7, parent=None, operation='append', summary={'added-records': '2'})
+    """
+    summary = dict(document.get("summary", {}))
+    operation = summary.pop("operation", "")
+    parent = document.get("parent-snapshot-id")
+    return IcebergSnapshot(id=document["snapshot-id"], parent=parent, operation=operation, summary=summary)
 
 
 def moved_on_error(applied: AppliedJob, load_id: str) -> DestinationTerminalException:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from penstock.destinations.iceberg.conflicts import LOG, retry_on_conflict
-from penstock.destinations.lake.maintenance import MaintenanceTask, run_maintenance_task
+from penstock.destinations.lake.maintenance import MaintenanceTask, log_failure, run_maintenance_task
 from penstock.package.sql import literal
+from penstock.spark.iceberg_library import BranchHead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from penstock.destinations.iceberg.addressing import IcebergCatalog
     from penstock.destinations.iceberg.publisher import HistoryReader
     from penstock.interfaces import LoadMark
+
+_DAY: Final = 24 * 60 * 60 * 1000
+"""The time for which a late attempt still sees the branch of a complete load, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,18 +53,22 @@ class IcebergMaintenance:
         """Run the enabled tasks for tables that a load wrote to; log failures."""
         older_than = datetime.now(UTC) - timedelta(hours=self.expire_hours or 0)
         for name in names:
-            tasks = [*self.branch_tasks(name, load)]
-            if not self._has_open_loads(name, load.mark.pipeline_name, spark):
-                tasks += self.maintenance_tasks(name, older_than)
-            for task in tasks:
+            version = load.versions.get(name)
+            if load.branch is not None and version is not None:
+                settle = partial(self._settle, name, load.branch, version, spark)
+                log_failure(name, "REPLACE BRANCH", partial(retry_on_conflict, name, settle), log=LOG)
+            if self._has_open_loads(name, load.mark.pipeline_name, spark):
+                continue
+            for task in self.maintenance_tasks(name, older_than):
                 run_maintenance_task(name, task, retry=retry_on_conflict, log=LOG, spark=spark)
 
-    def branch_tasks(self, name: str, load: PublishedLoad) -> Iterable[MaintenanceTask]:
-        """Yield the task that lets the branch of the load expire."""
-        version = load.versions.get(name)
-        if load.branch is not None and version is not None:
-            statement = self.catalog.expire_branch_statement(name, load.branch, version)
-            yield MaintenanceTask(label="REPLACE BRANCH", statement=statement)
+    def _settle(self, table: str, branch: str, version: int, spark: SparkSession) -> None:
+        """Let the branch of the load expire, a day after the commit."""
+        newest = self.catalog.open_version(table, spark=spark)
+        if newest is None:
+            spark.sql(self.catalog.expire_branch_statement(table, branch, version))
+        else:
+            newest.move_branch(BranchHead(name=branch, snapshots=1, max_age_ms=_DAY), version)
 
     def maintenance_tasks(self, name: str, older_than: datetime) -> Iterable[MaintenanceTask]:
         """Yield the enabled tasks of a table without open loads of other pipelines."""

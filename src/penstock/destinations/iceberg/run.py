@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,14 +10,16 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from penstock.destinations.iceberg.addressing import IcebergCatalog
-from penstock.destinations.iceberg.conflicts import CommittedMeanwhile, retry_on_conflict
+from penstock.destinations.iceberg.conflicts import LOG, CommittedMeanwhile, retry_on_conflict
 from penstock.destinations.iceberg.ddl import create_statement, replace_statement, table_properties
+from penstock.destinations.iceberg.file_commit import FileCommit, read_job_rows, spark_struct
 from penstock.destinations.iceberg.history import (
     COUNT_PROPERTIES,
     PROPERTY_PREFIX,
     IcebergSnapshot,
     SnapshotHistory,
     moved_on_error,
+    parse_metadata,
     replace_properties,
     undo_properties,
 )
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from penstock.destinations.lake.merge_statement import MergeStatement
     from penstock.interfaces import LoadMark, TableCommit
     from penstock.schema import Table
+    from penstock.spark.iceberg_library import IcebergVersion
 
 _SOURCE_VIEW: Final = "penstock_merge_source"
 _NESTED_TYPES: Final = (ArrayType, MapType, StructType)
@@ -75,7 +79,10 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         return self.addressing.read(table, version, spark=spark)
 
     def read_history(self, table: str, *, spark: SparkSession) -> SnapshotHistory:
-        """Read all snapshots and refs of a table in one job."""
+        """Read all snapshots and refs of a table: from its metadata, or over Connect in one job."""
+        newest = self.addressing.open_version(table, spark=spark)
+        if newest is not None:
+            return parse_metadata(newest.metadata)
         for _ in range(_READ_ATTEMPTS):
             history = _parse_history(spark.sql(self.addressing.history_query(table, _SUMMARY_SQL)).collect())
             if not history.is_torn:
@@ -109,8 +116,36 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         replaces_rows: bool,
         spark: SparkSession,
     ) -> AppliedJob | None:
-        """Return None: only Spark writes to Iceberg tables."""
-        del table, files, mark, replaces_rows, spark
+        """Append the rows in files of a job, or replace all rows by them; return None if Spark has to.
+
+        Without files all rows are deleted. A commit of the load that the table has is not repeated.
+        """
+        rows = read_job_rows(files) if files is not None else None
+        if files is not None and rows is None:
+            return None
+
+        def add_columns(version: IcebergVersion) -> bool:
+            if files is None:
+                return False
+            missing = missing_fields(spark_struct(version.metadata), json.loads(files.schema_json))
+            if missing:
+                spark.sql(add_columns_statement(self.sql_name(table.name), missing))
+            return bool(missing)
+
+        commit = FileCommit(
+            table=table.name,
+            rows=rows,
+            mark=mark,
+            replaces_rows=replaces_rows,
+            commit_mode=self.commit_mode,
+            open_version=lambda: self.addressing.open_version(table.name, spark=spark),
+            create=lambda: self.create(table, spark=spark),
+            add_columns=add_columns,
+        )
+        result = commit.make()
+        if isinstance(result, AppliedJob):
+            return result
+        LOG.debug("Spark writes load %s to %s: %s", mark.load_id, table.name, result.reason)
         return None
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:

@@ -39,9 +39,18 @@ def run_maintenance_task(
     spark: SparkSession,
 ) -> None:
     """Run a task; log a failure."""
-    try:
+
+    def run_statement() -> None:
         with temporary_conf(spark, task.conf):
             retry(table, lambda: spark.sql(task.statement))
+
+    log_failure(table, task.label, run_statement, log=log)
+
+
+def log_failure(table: str, label: str, act: Callable[[], object], *, log: logging.Logger) -> None:
+    """Do a part of the maintenance of a table; log a failure."""
+    try:
+        act()
     except Exception as error:  # classic Spark raises some Java errors unchanged; the load is complete
         message = " ".join(redact(str(error)).split())[:_MAX_MESSAGE_LENGTH]
-        log.warning("%s of %s failed: %s", task.label, table, message)
+        log.warning("%s of %s failed: %s", label, table, message)

@@ -14,6 +14,7 @@ from penstock.destinations.iceberg.history import (
     branch_name,
     branch_sequence,
     load_properties,
+    parse_metadata,
     replace_properties,
     row_count,
 )
@@ -258,3 +259,25 @@ def test_an_undone_recreated_table_refuses_the_load() -> None:
     assert [commit.undoes for commit in history.commits()] == ["2.0", None, None]
     with pytest.raises(DestinationTerminalException, match="was rolled back"):
         history.find_visible("items", mark(2))
+
+
+def test_the_metadata_of_a_table_has_its_history() -> None:
+    summary = {"operation": "append", **load_properties(mark())}
+    document = {
+        "snapshots": [
+            {"snapshot-id": 9, "summary": {"operation": "append"}},
+            {"snapshot-id": 3, "parent-snapshot-id": 9, "summary": summary},
+        ],
+        "refs": {
+            MAIN: {"snapshot-id": 3, "type": "branch"},
+            "old": {"snapshot-id": 9, "type": "branch", "max-ref-age-ms": 1},
+        },
+    }
+
+    history = parse_metadata(document)
+
+    commit = history.find_commit("items", mark())
+    assert commit == IcebergSnapshot(id=3, parent=9, operation="append", summary=load_properties(mark()))
+    assert history.refs == {MAIN: 3, "old": 9}
+    assert history.expiring_refs == {"old"}
+    assert parse_metadata({}) == SnapshotHistory(snapshots={}, refs={})

@@ -248,9 +248,16 @@ def test_errors_are_classified_by_their_text() -> None:
     assert (is_commit_state_unknown(unknown), is_commit_state_unknown(refused)) == (True, False)
 
 
+class RemoteCatalog(IcebergCatalog):
+    """A catalog that only SQL reaches."""
+
+    def open_version(self, table: str, *, spark: Any) -> None:
+        """Return None."""
+
+
 def maintenance(history: SnapshotHistory, **values: Any) -> IcebergMaintenance:
     return IcebergMaintenance(
-        catalog=IcebergCatalog(catalog="c", dataset="d"),
+        catalog=RemoteCatalog(catalog="c", dataset="d"),
         read_history=lambda table, *, spark: history,
         **values,
     )
@@ -261,25 +268,28 @@ def published_load(branch: str | None = "b", version: int | None = 7) -> Publish
     return PublishedLoad(mark=mark, branch=branch, versions={"t": version})
 
 
-def run_maintenance(history: SnapshotHistory, **values: Any) -> list[str]:
+def statements_of(history: SnapshotHistory, load: PublishedLoad | None = None, **values: Any) -> list[str]:
     statements: list[str] = []
     spark: Any = SimpleNamespace(sql=statements.append, conf=None)
-    maintenance(history, **values).run(["t"], published_load(), spark=spark)
-    return [text.split("(", maxsplit=1)[0] for text in statements]
+    maintenance(history, **values).run(["t"], load or published_load(), spark=spark)
+    return statements
+
+
+def run_maintenance(history: SnapshotHistory, **values: Any) -> list[str]:
+    return [text.split("(", maxsplit=1)[0] for text in statements_of(history, **values)]
 
 
 def test_the_branch_of_a_complete_load_expires() -> None:
-    tasks = maintenance(SnapshotHistory(snapshots={}, refs={}))
+    history = SnapshotHistory(snapshots={}, refs={})
 
-    (task,) = tasks.branch_tasks("t", published_load())
-    assert task.statement == (
-        "ALTER TABLE `c`.`d`.`t` CREATE OR REPLACE BRANCH `b` AS OF VERSION 7 "
-        "RETAIN 1 DAYS WITH SNAPSHOT RETENTION 1 SNAPSHOTS"
-    )
-    assert not [
-        *tasks.branch_tasks("t", published_load(branch=None)),
-        *tasks.branch_tasks("t", published_load(version=None)),
+    assert statements_of(history) == [
+        (
+            "ALTER TABLE `c`.`d`.`t` CREATE OR REPLACE BRANCH `b` AS OF VERSION 7 "
+            "RETAIN 1 DAYS WITH SNAPSHOT RETENTION 1 SNAPSHOTS"
+        )
     ]
+    assert not statements_of(history, published_load(branch=None))
+    assert not statements_of(history, published_load(version=None))
 
 
 def test_maintenance_runs_the_enabled_tasks() -> None:
