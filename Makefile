@@ -6,7 +6,7 @@ IN_EVERY_MODE := tests/flow tests/contract
 # What `make test-all` samples: a tenth of the steps of each kind at which a load is killed, in one table format, and a
 # share of the tests marked at_length.
 TENTH ?= $(shell shuf -i 1-10 -n 1)
-LAKE ?= $(shell shuf -n 1 -e delta delta_files iceberg)
+LAKE ?= $(shell shuf -n 1 -e delta delta_files iceberg iceberg_files)
 SHARE ?= 1/10
 # Spark and its client for Connect cannot be installed together, so each has a file of dependencies.
 SBOM_EXPORT := uv export --quiet --frozen --preview-features sbom-export --format cyclonedx1.5 --no-default-groups \

@@ -109,7 +109,7 @@ class Shop:
         Iceberg tables name their files by the whole path, so the first load runs again there.
         """
         other = replace(self, location=location, disk=disk)
-        if self.kind == "iceberg":
+        if self.kind in LAKES and not LAKES[self.kind].can_move:
             other.run(1)
             return other
         source, target = (FileStorage(item.location, credentials=self.credentials) for item in (self, other))

@@ -157,4 +157,15 @@ ICEBERG: Final = Lake(
         r"before settling of events",
     ),
 )
-LAKES: Final = {lake.name: lake for lake in (DELTA, DELTA_FILES, ICEBERG)}
+ICEBERG_FILES: Final = replace(
+    ICEBERG,
+    name="iceberg_files",
+    driver_rows=20_000,
+    kills=(
+        r"before file of events",
+        r"before commit of events",
+        r"before settling of events",
+    ),
+)
+"""Iceberg tables to which the driver commits the files of small appended tables."""
+LAKES: Final = {lake.name: lake for lake in (DELTA, DELTA_FILES, ICEBERG, ICEBERG_FILES)}

@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.flow.crashes.lakes import DELTA, ICEBERG, Lake
+from tests.flow.crashes.lakes import DELTA, Lake
 from tests.flow.crashes.recorded_load import RecordedLoad, at_length, chosen, of_delta, of_each_lake
 from tests.flow.crashes.shop import (
     NAME,
@@ -68,8 +68,8 @@ def stuck(
     """A sealed load: `prices` is refused, the tables before it have their rows."""
     root = recorded.from_base(f"stuck-{request.node.originalname}")
     refusing = recorded.lake.destination(lake_of(root))
-    if recorded.lake is ICEBERG:
-        refusing = ICEBERG.destination(lake_of(root), Refusing)
+    if recorded.lake.format == "iceberg":
+        refusing = recorded.lake.destination(lake_of(root), Refusing)
     else:
         other.sql(f"ALTER TABLE {at(root, 'prices')} ADD CONSTRAINT no_nines CHECK (price <> 9)")
     with monkeypatch.context() as patch:
