@@ -194,7 +194,7 @@ def test_new_columns_are_added_and_files_have_bounds_by_which_readers_skip_them(
     lake, names = loads.lake, pa.array(["a", "b"])
     loads.append(1, 2, load=mark(1))
 
-    loads.commit(loads.files(7, 8, name=names), mark(2))  # type: ignore[arg-type]
+    loads.commit(loads.files(7, 8, name=names), mark(2))
     lake.append(100, load=mark(3))
 
     rows = lake.tables.read("items", spark=lake.spark).orderBy("id").collect()
