@@ -561,6 +561,20 @@ MUTANTS = (
         "tests/flow/test_delta_once.py",
     ),
     spark(
+        "mark of a file that the driver commits to Iceberg",
+        "destinations/iceberg/file_commit.py",
+        "        commit = history.find_commit(self.table, self.mark)\n",
+        "        commit = None\n",
+        "tests/flow/test_iceberg_files.py",
+    ),
+    spark(
+        "branch of an attempt that Spark began",
+        "destinations/iceberg/file_commit.py",
+        "        if history.branch_head(self.mark) is not None:\n",
+        "        if history.branch_head(self.mark) is not None and not history:\n",
+        "tests/flow/test_iceberg_files.py",
+    ),
+    spark(
         "order of rows with one key",
         "destinations/lake/rows.py",
         "    order = [column(POSITION).desc()]\n",
