@@ -171,9 +171,10 @@ class DuckDbDatabase(SqlDatabase):
                 self._kept = self._open()
             return nullcontext(self._kept)
 
-    def _open(self) -> Any:
+    def _open(self) -> AbstractContextManager[Any]:
         with translated_errors(path=self._path):
-            return duckdb_library().connect(self._path)
+            connection: AbstractContextManager[Any] = duckdb_library().connect(self._path)
+        return connection
 
 
 @contextmanager
