@@ -1,32 +1,14 @@
-"""Temporary settings of a session, and those that mask secrets in its plans."""
+"""Temporary settings of a session."""
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
-
-_MASKING_KEY: Final = "spark.sql.redaction.string.regex"
-# All options but those of the query, because any property of a driver may be a secret.
-_SECRET_OPTION: Final = r'key: "(?!(?:query|fetchsize|driver)")[^"]*"\s*value: "(?:[^"\\]|\\.)*"'  # noqa: S105 (a pattern)
-MASKING_CONF: Final[Mapping[str, str]] = MappingProxyType({_MASKING_KEY: _SECRET_OPTION})
-"""Masks the options of JDBC in the plans that a client of Spark Connect sends and its server logs."""
-_EXAMPLE_OPTION: Final = 'key: "password"\n    value: "hush"'
-
-
-def masks_options(spark: SparkSession) -> bool:
-    """Return whether the session masks a password among the options of a plan."""
-    pattern = spark.conf.get(_MASKING_KEY, None)
-    try:
-        return bool(pattern) and "hush" not in re.sub(str(pattern), "", _EXAMPLE_OPTION)
-    except re.error:  # a pattern that only Java understands
-        return False
 
 
 @contextmanager

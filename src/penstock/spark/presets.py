@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from penstock.errors import UnsupportedVersion
 
@@ -151,6 +152,13 @@ LOCAL_CONF: Mapping[str, str] = MappingProxyType(
     }
 )
 
+MASKING_KEY: Final = "spark.sql.redaction.string.regex"
+# All options but those of the query, because any property of a driver may be a secret.
+_SECRET_OPTION: Final = r'key: "(?!(?:query|fetchsize|driver)")[^"]*"\s*value: "(?:[^"\\]|\\.)*"'  # noqa: S105 (a pattern)
+# Masks the options of JDBC in the plans that a client of Spark Connect sends and its server logs.
+MASKING_CONF: Mapping[str, str] = MappingProxyType({MASKING_KEY: _SECRET_OPTION})
+_EXAMPLE_OPTION: Final = 'key: "password"\n    value: "hush"'
+
 # For a local session that penstock starts; the user's settings win.
 LOCAL_START_CONF: Mapping[str, str] = MappingProxyType(
     {
@@ -165,6 +173,18 @@ LOCAL_START_CONF: Mapping[str, str] = MappingProxyType(
         "access[._-]?key|api[._-]?key|private[._-]?key|account[._-]?key|sas|authorization|conn.*str",
     }
 )
+
+
+def masks_options(pattern: str | None) -> bool:
+    """Return whether a pattern of `MASKING_KEY` matches a password among the options of a plan.
+
+    >>> masks_options('value: "[^"]*"'), masks_options("(?i)token"), masks_options(None)
+    (True, False, False)
+    """
+    try:
+        return bool(pattern) and "hush" not in re.sub(str(pattern), "", _EXAMPLE_OPTION)
+    except re.error:  # a pattern that only Java understands
+        return False
 
 
 def preset(spark_version: str, need: str) -> Preset:

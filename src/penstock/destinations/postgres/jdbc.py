@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from penstock.destinations.postgres.errors import DATABASE, TIMEOUT_HINT
 from penstock.errors import DestinationTransientException, JdbcDriverMissing, UsageError
-from penstock.spark.conf import masks_options
 from penstock.spark.database_errors import as_database_error
+from penstock.spark.presets import MASKING_KEY, masks_options
 from penstock.spark.session import is_connect
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def jdbc_options(credentials: PostgresCredentials, settings: Mapping[str, str]) 
 
 def assert_options_are_masked(spark: SparkSession) -> None:
     """Raise an error if the server of a Spark Connect client would log the password with the plan."""
-    if is_connect(spark) and not masks_options(spark):
+    if is_connect(spark) and not masks_options(spark.conf.get(MASKING_KEY, None)):
         raise UsageError(
             "Spark Connect would log the password of Postgres with the plan of a frame",
             hint="read by df() or arrow(), or let your session mask options: "

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from penstock.config import NotResolved, configspec, redact
 from penstock.config.credentials import ConnectionStringCredentials, is_loopback
 from penstock.interfaces import DestinationClientDwhWithStagingConfiguration
-from penstock.spark.conf import MASKING_CONF
+from penstock.spark.presets import MASKING_CONF
 
 _DRIVERNAMES: Final = ("postgresql", "postgres")
 _VERIFIED: Final = frozenset(("verify-full", "verify-ca"))

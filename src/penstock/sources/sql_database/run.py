@@ -34,8 +34,8 @@ from penstock.sources.sql_database.snapshot_wait import (
     running_query,
     snapshot_query,
 )
-from penstock.spark.conf import MASKING_CONF
 from penstock.spark.database_errors import as_database_error, database_error
+from penstock.spark.presets import MASKING_CONF
 from penstock.spark.session import existing_session, is_connect
 
 if TYPE_CHECKING:
