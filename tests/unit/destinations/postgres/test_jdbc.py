@@ -12,7 +12,7 @@ from penstock.errors import (
     JdbcDriverMissing,
     UsageError,
 )
-from penstock.spark.presets import MASKING_CONF, MASKING_KEY, masks_options
+from penstock.spark.presets import MASKING_CONF, masks_options
 
 REMOTE = "postgresql://ada:p%40ss@db.example.org/shop"
 
