@@ -197,8 +197,9 @@ def test_postgres(
     case: Case, spark: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "0")
+    monkeypatch.setenv("DESTINATION__POSTGRES__PACKAGE_STORAGE", location)
     dataset = f"c{uuid.uuid4().hex[:6]}"
-    database = penstock.destinations.postgres(URL, package_storage=location)
+    database = penstock.destinations.postgres(URL)
 
     try:
         case.run(Bench(destination=database, folder=tmp_path, spark=spark, dataset_name=dataset))

@@ -41,6 +41,12 @@ def dataset() -> Iterator[str]:
     drop_schemas(name)
 
 
+@pytest.fixture(autouse=True)
+def _shared_packages(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store packages where executors find them."""
+    monkeypatch.setenv("DESTINATION__POSTGRES__PACKAGE_STORAGE", location)
+
+
 @pytest.fixture(params=_LIBRARY_OF_EXECUTORS)
 def library(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -65,7 +71,7 @@ def new_pipeline(
 ) -> penstock.Pipeline:
     return penstock.pipeline(
         "shop",
-        destination=penstock.destinations.postgres(URL, package_storage=location, **settings),
+        destination=penstock.destinations.postgres(URL),
         dataset_name=dataset,
         pipelines_dir=folder,
         spark=spark,
@@ -89,7 +95,6 @@ VALUES: dict[str, Any] = {
 def test_rows_of_executors_are_the_same_with_psycopg_and_without(
     dataset: str,
     tmp_path: Path,
-    location: str,
     spark: SparkSession,
     library: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -97,7 +102,7 @@ def test_rows_of_executors_are_the_same_with_psycopg_and_without(
 ) -> None:
     monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "0")
     caplog.set_level(logging.WARNING)
-    pipeline = new_pipeline(dataset, tmp_path, location, spark)
+    pipeline = new_pipeline(dataset, tmp_path, spark)
     rows = [{**VALUES, "tags": ["new", "vip"]}, {"id": 2, "tags": []}]
 
     pipeline.run(rows, table_name="values", columns={"extra": {"data_type": "json"}})
@@ -117,11 +122,11 @@ def test_rows_of_executors_are_the_same_with_psycopg_and_without(
 
 
 def test_a_value_that_executors_cannot_store_fails_the_load(
-    dataset: str, tmp_path: Path, location: str, spark: SparkSession, library: str, monkeypatch: Any
+    dataset: str, tmp_path: Path, spark: SparkSession, library: str, monkeypatch: Any
 ) -> None:
     monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "0")
     monkeypatch.setenv("LOAD__RAISE_ON_FAILED_JOBS", "true")
-    pipeline = new_pipeline(dataset, tmp_path, location, spark)
+    pipeline = new_pipeline(dataset, tmp_path, spark)
     del library
 
     with pytest.raises(PenstockError) as failure:
@@ -134,9 +139,9 @@ def test_a_value_that_executors_cannot_store_fails_the_load(
 
 @pytest.mark.parametrize("strategy", ["delete-insert", "upsert", "scd2"])
 def test_nested_rows_of_a_later_frame_follow_their_root_rows(
-    dataset: str, tmp_path: Path, location: str, spark: SparkSession, strategy: str
+    dataset: str, tmp_path: Path, spark: SparkSession, strategy: str
 ) -> None:
-    pipeline = new_pipeline(dataset, tmp_path, location, spark)
+    pipeline = new_pipeline(dataset, tmp_path, spark)
     merge: Any = {"disposition": "merge", "strategy": strategy}
     key: Any = {} if strategy == "scd2" else {"primary_key": "id"}
     plain, old = pa.table({"id": [1, 2]}), pa.table({"id": [5], "tags": [["old"]]})
@@ -152,7 +157,7 @@ def test_nested_rows_of_a_later_frame_follow_their_root_rows(
 @pytest.fixture
 def large(dataset: str, tmp_path: Path, spark: SparkSession) -> penstock.Pipeline:
     """A pipeline with a table of 40 MB, which three connections read, beside a small one."""
-    pipeline = new_pipeline(dataset, tmp_path, str(tmp_path / "packages"), spark)
+    pipeline = new_pipeline(dataset, tmp_path, spark)
     pipeline.run([{"id": 0, "note": "", "hour": datetime(2024, 1, 1).time()}], table_name="notes")
     statement = sql.SQL(
         "INSERT INTO {} (id, note, hour, _dlt_load_id, _dlt_id) "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +24,7 @@ class PsycopgProbe:
         for _ in batches:  # read to the end, because Spark expects that
             pass
         try:
-            import psycopg  # noqa: F401, PLC0415 - the executor may not have it
+            importlib.import_module("psycopg")
         except ImportError as error:
             yield pa.RecordBatch.from_arrays([pa.array([str(error)], pa.string())], names=["missing"])
 

@@ -1,4 +1,4 @@
-"""What executors have: looked up once for each load, by one small job of Spark."""
+"""The libraries of executors: looked up once for each load, by one small job of Spark."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _CANCELED: Final = re.compile(r"canceling statement due to (?:statement|lock) ti
 def jdbc_options(credentials: PostgresCredentials, settings: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a JDBC reader or writer; `settings` are those of each session in Postgres.
 
-    The login is in options of its own, which plans and logs mask, and never in the URL.
+    The login is in separate options, which plans and logs mask, and never in the URL.
 
     >>> from penstock.destinations.postgres.settings import PostgresCredentials
     >>> login = PostgresCredentials("postgresql://ada:hush@localhost/shop")

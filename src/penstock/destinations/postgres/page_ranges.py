@@ -47,7 +47,7 @@ def _start_of(page: int) -> exp.Literal:
 def no_newer_load(loads: exp.Table, count: int) -> exp.Condition:
     """Return the condition that the table of loads has so many rows; Postgres raises an error otherwise.
 
-    Each range is read at a moment of its own. So no range has rows of a load that another one lacks.
+    Each range is read at a separate moment. So no range has rows of a load that another one lacks.
     """
     loads_now = exp.select(exp.Count(this=exp.Star())).from_(loads.copy()).subquery()
     is_same = exp.EQ(this=loads_now, expression=exp.Literal.number(count))
