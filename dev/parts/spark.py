@@ -91,15 +91,15 @@ def _launch_worker(name: str) -> Callable[[PartFolders, Mapping[str, Started]], 
 def _launch_connect(folders: PartFolders, running: Mapping[str, Started]) -> Launch:
     address = f"{LOOPBACK}:{(port := free_port())}"
     jars = running[MASTER].exports
-    tables = f"{jars['PENSTOCK_TEST_JARS_DELTA']}:{jars['PENSTOCK_TEST_JARS_ICEBERG']}"
+    class_path = ":".join(jars[f"PENSTOCK_TEST_JARS_{group.upper()}"] for group in DEFAULT_GROUPS)
     # The server keeps a folder of one fixed name among temporary files: /tmp would give it to the first user.
     temporary = own_folder(folders.run / "spark" / "tmp", cluster_user())
     conf = {
         **CONNECT_CONF,
         "spark.connect.grpc.binding.port": str(port),
-        "spark.driver.extraClassPath": tables,
+        "spark.driver.extraClassPath": class_path,
         "spark.driver.extraJavaOptions": f"{_SHORT} -Djava.io.tmpdir={temporary}",
-        "spark.executor.extraClassPath": tables,
+        "spark.executor.extraClassPath": class_path,
         "spark.sql.warehouse.dir": str(folders.shared / "warehouse"),
     }
     return _launch(
