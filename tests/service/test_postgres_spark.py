@@ -66,9 +66,7 @@ def library(
     return name
 
 
-def new_pipeline(
-    dataset: str, folder: Path, location: str, spark: SparkSession, **settings: Any
-) -> penstock.Pipeline:
+def new_pipeline(dataset: str, folder: Path, spark: SparkSession) -> penstock.Pipeline:
     return penstock.pipeline(
         "shop",
         destination=penstock.destinations.postgres(URL),
