@@ -41,9 +41,9 @@ class FileLoads:
     lake: IcebergDataset
     package: FileStorage
 
-    def files(self, *ids: int, name: str = "", **columns: pa.Array) -> JobFiles:
+    def files(self, *ids: int, **columns: pa.Array) -> JobFiles:
         """Write the rows of a job: a column `id`, and text columns."""
-        folder = f"data/{name or '-'.join(map(str, ids))}"
+        folder = f"data/{'-'.join(map(str, ids))}"
         rows = pa.table({"id": pa.array(ids, pa.int64()), **columns})
         with self.package.open_new(f"{folder}/part-0.parquet") as stream:
             pq.write_table(rows, stream)

@@ -54,22 +54,21 @@ class NeedsSparkWriter:
 
 def read_job_rows(files: JobFiles) -> pa.Table | None:
     """Return the rows of a job; None if they are too many for the driver."""
+    if (files.job.rows or 0) > _MAX_ROWS:
+        return None
     package = FileStorage(files.job.package_path, credentials=files.credentials)
     sizes = [part.data.list_files(package) for part in files.job.parts]
     if sum(sum(folder.values()) for folder in sizes) > _MAX_BYTES:
         return None
     tables = []
     for part, folder in zip(files.job.parts, sizes, strict=True):
+        names = [column for column, _ in parse_columns(part.columns)]
         for name in folder:
-            with package.open(f"{part.data.path}/{name}") as stream:
-                file = pq.ParquetFile(stream)
-                if file.metadata.num_rows > _MAX_ROWS:
-                    return None
-                tables.append(file.read(columns=[column for column, _ in parse_columns(part.columns)]))
+            content = package.read(f"{part.data.path}/{name}") or b""
+            tables.append(pq.read_table(io.BytesIO(content), columns=names))
     if not tables:
         return None
-    rows = pa.concat_tables(tables, promote_options="default")
-    return rows if rows.num_rows <= _MAX_ROWS else None
+    return pa.concat_tables(tables, promote_options="default")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
