@@ -151,6 +151,8 @@ class DestinationCapabilitiesContext:
 
     If False, merged rows are written by Spark, however few they are.
     """
+    needs_local_packages: bool = False
+    """Whether the driver opens the files of packages by paths, so that packages cannot be in a store."""
     supports_multiple_statements: bool = True
     supports_clone_table: bool = False
 

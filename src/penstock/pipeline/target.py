@@ -16,6 +16,7 @@ from penstock.interfaces import (
 from penstock.interfaces.capabilities import check_capabilities
 from penstock.interfaces.table_strategies import check_replace_strategy
 from penstock.schema import Schema
+from penstock.spark.paths import local_path
 from penstock.spark.session import target_master
 
 if TYPE_CHECKING:
@@ -88,6 +89,17 @@ def open_target(
 
 def package_root(target: Target, client: JobClientBase, *, master: str) -> str:
     """Return the folder of packages: in the staging bucket, by the settings, at the destination, or local."""
+    root = _chosen_root(target, client, master=master)
+    if target.destination.capabilities().needs_local_packages and local_path(root) is None:
+        name = target.destination.destination_name
+        raise UsageError(
+            f"the {name} destination reads packages by paths, and they would be in {root}",
+            hint=f"set DESTINATION__{name.upper()}__PACKAGE_STORAGE to a folder that all machines share",
+        )
+    return root
+
+
+def _chosen_root(target: Target, client: JobClientBase, *, master: str) -> str:
     pipeline, name = target.pipeline, target.destination.destination_name
     if target.staging_bucket is not None:
         return f"{target.staging_bucket}/{pipeline.dataset_name}/{_PACKAGES_FOLDER}/{pipeline.pipeline_name}"

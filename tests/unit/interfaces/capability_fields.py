@@ -198,6 +198,10 @@ FIELDS: Final[dict[str, CapabilityField]] = {
         "True: small merged tables are written by the driver too, with the column `_penstock_at`",
         "tests/unit/destinations/duckdb/test_merge_histories.py::test_merge_histories_end_as_with_dlt",
     ),
+    "needs_local_packages": _engine(
+        "True: packages in a store such as S3 are refused",
+        "tests/unit/pipeline/test_target.py::test_packages_in_a_store_are_refused_where_the_driver_reads_them_by_paths",
+    ),
     "supports_multiple_statements": _client("several statements in a call"),
     "supports_clone_table": _client("CREATE TABLE … CLONE"),
 }

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.load.scripted_destination import World
 
 from penstock.config import Settings
-from penstock.destinations import delta
+from penstock.destinations import delta, duckdb
 from penstock.errors import UsageError
 from penstock.package import FileStorage
 from penstock.package.file_ledger import FileLedger
@@ -54,6 +54,17 @@ def test_a_setting_changes_the_folder_of_packages(tmp_path: Path, key: str) -> N
     settings = Settings(environment={key: "s3://packages/"})
 
     assert root(World(tmp_path).destination(), settings, "yarn") == "s3://packages/demo/shop"
+
+
+def test_packages_in_a_store_are_refused_where_the_driver_reads_them_by_paths(tmp_path: Path) -> None:
+    database = duckdb(str(tmp_path / "shop.duckdb"))
+
+    with pytest.raises(UsageError, match=r"reads packages by paths.* s3://packages/demo/shop"):
+        root(database, Settings(environment={"PACKAGE_STORAGE": "s3://packages"}))
+    with pytest.raises(UsageError, match="DESTINATION__DUCKDB__PACKAGE_STORAGE"):
+        root(database, Settings(), "spark://cluster:7077")
+    shared = Settings(environment={"PACKAGE_STORAGE": "/shared"})
+    assert root(database, shared, "spark://cluster:7077") == "/shared/demo/shop"
 
 
 def test_the_ledger_is_at_the_destination_or_beside_the_packages(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ _CAPABILITIES: Final = DestinationCapabilitiesContext(
     alter_add_multi_column=False,
     renews_tables=True,
     merges_driver_files=True,
+    needs_local_packages=True,
     sqlglot_dialect="duckdb",
 )
 

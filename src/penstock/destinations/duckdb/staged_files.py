@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from penstock.destinations.sql.dialect import column
 from penstock.destinations.sql.staging import POSITION, StagedTable
-from penstock.errors import UsageError
 from penstock.package.loader_files import find_loader_files
 from penstock.package.storage import FileStorage
 from penstock.spark.paths import local_path
@@ -37,11 +36,6 @@ def staged_files(job: JobFile) -> StagedTable:
 
 def _file_lists(job: JobFile) -> Iterator[list[str]]:
     store = FileStorage(job.package_path)
-    if local_path(job.package_path) is None:
-        raise UsageError(
-            f"DuckDB does not read the files of packages in {job.package_path}",
-            hint="set package_storage of the destination to a folder that all machines share",
-        )
     if not job.is_flat:
         written = find_loader_files(store, job.name.job_id())
         yield [] if written is None else [_path(path) for path in written.paths]
