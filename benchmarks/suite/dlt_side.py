@@ -74,6 +74,24 @@ def sql(name: str, url: str, table: str) -> dict[str, float]:
     return result
 
 
+def duckdb(name: str, files: str) -> dict[str, float]:
+    """Load Parquet files, read as Arrow tables, into a new file of DuckDB."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - other cases have no need of it
+
+    @dlt.resource(name="rows")
+    def rows() -> Iterator[Any]:
+        for file in sorted(Path(files).glob("*.parquet")):
+            yield pq.read_table(file)
+
+    folder = FOLDER / name
+    folder.mkdir(parents=True)
+    destination = dlt.destinations.duckdb(str(folder / "bench.duckdb"))
+    target = dlt.pipeline(name, pipelines_dir=str(folder), dataset_name="d", destination=destination)
+    with measured() as result:
+        target.run(rows, loader_file_format="parquet")
+    return result
+
+
 def nested(name: str, rows: int) -> dict[str, float]:
     """Normalize and load nested rows into Delta tables; their extraction is measured apart."""
     target = pipeline(name)
@@ -85,7 +103,7 @@ def nested(name: str, rows: int) -> dict[str, float]:
     return {**result, "seconds with extract": result["seconds"] + extracted["seconds"]}
 
 
-ACTIONS: dict[str, Any] = {"append": append, "tables": tables, "sql": sql, "nested": nested}
+ACTIONS: dict[str, Any] = {"append": append, "tables": tables, "sql": sql, "duckdb": duckdb, "nested": nested}
 
 
 def main() -> None:

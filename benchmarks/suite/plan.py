@@ -48,6 +48,7 @@ CASES: Final = {
     "iceberg": Case(small=("iceberg",), jars=("iceberg",)),
     "tables": Case(small=("tables-20",), full=("tables-150", "tables-500")),
     "postgres": Case(small=("postgres",), jars=("delta", "postgres"), parts=("postgres",)),
+    "duckdb": Case(small=("duckdb",)),
     "nested": Case(small=("nested-known", "nested-learning")),
     "scaling": Case(small=("scaling",)),
     "s3": Case(small=("s3",), jars=("delta", "s3"), parts=("s3",)),

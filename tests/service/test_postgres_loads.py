@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from psycopg import sql
+from tests.injection_names import NAMES
 from tests.service.postgres import URL
 
 import penstock
@@ -301,41 +302,6 @@ def test_statements_of_a_client_are_in_one_transaction(pipeline: penstock.Pipeli
 
     assert rows == [(1, 1.5), (2, 7.5)]
     assert rows_of("SELECT price FROM orders WHERE id = 2", dataset=dataset) == [(7.5,)]
-
-
-NAMES = [
-    'x"; DROP TABLE victims; --',
-    "x'; DROP TABLE victims; --",
-    "x`; DROP TABLE victims; --",
-    "x); DROP TABLE victims; --",
-    "$$; DROP TABLE victims; --",
-    "%s",
-    "%(id)s",
-    "%",
-    "$1",
-    "?",
-    ":name",
-    "{}",
-    "{name}",
-    "back\\slash",
-    "\\'; DROP TABLE victims; --",
-    'quote"quote',
-    '""',
-    "new\nline",
-    "tab\tname",
-    "a.b",
-    "public.victims",
-    "select",
-    "user",
-    "ALL",
-    "Ünï cödé",
-    "\N{GRINNING FACE}",
-    "/* comment */",
-    "--",
-    "E'\\x00'",
-    "\\",
-]
-"""Names that would do damage where statements are built from texts."""
 
 
 def test_no_name_or_value_is_run_as_a_statement(dataset: str, tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
+from tests.injection_names import NAMES
 from tests.unit.destinations.duckdb.databases import is_locked, pipeline_into, rows_of, tables_of
 
 import penstock
 from penstock import destinations
 from penstock.destinations.duckdb.adapter import DuckDbClient
-from penstock.errors import DatabaseFileLocked, PipelineStepFailed, UsageError
+from penstock.errors import DatabaseFileLocked, InvalidDatasetName, PipelineStepFailed, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -260,21 +261,36 @@ def test_other_processes_open_the_file_once_a_run_has_ended(tmp_path: Path, *, f
     assert not is_locked(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "text", ['a"b', "a'; DROP TABLE items; --", "x` y", "?", "%s", "a;b", "[*]", "ß{}", "\\", 'x") --']
-)
-def test_names_and_values_are_never_executed(tmp_path: Path, text: str) -> None:
+def test_no_name_or_value_is_run_as_a_statement(tmp_path: Path) -> None:
     folder = tmp_path / "a'b [x]*"
     folder.mkdir()
+    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
+        connection.execute("CREATE TABLE victims (id BIGINT)")
+    # With `direct`, most characters are unchanged; the default convention would leave only letters.
     pipeline = pipeline_into(folder, naming_convention="direct")
+    resources = [
+        penstock.resource(
+            [{"id": index, name: name, "list": [{name: name}]}], name=f"r{index}", table_name=name
+        )
+        for index, name in enumerate(NAMES)
+    ]
 
-    pipeline.run([{text: text, "id": 1}], table_name=text)
+    pipeline.run(resources, write_disposition="replace")
+    pipeline.run(resources, write_disposition="merge", primary_key="id")
 
-    (table,) = pipeline.default_schema.data_table_names()
-    columns = list(pipeline.default_schema.tables[table].columns)[:2]
-    selected = ", ".join(map(_quoted, columns))
-    assert rows_of(folder, f"SELECT {selected} FROM {_quoted(table)}") == [(text, 1)]
-    assert len(tables_of(folder)) == 4
+    # Names that differ only in characters that no name has share a table.
+    tables = [name for name in pipeline.default_schema.data_table_names() if not name.endswith("list")]
+    rows = [row for table in tables for row in rows_of(folder, f"SELECT * FROM {_quoted(table)}")]
+    lost = [name for index, name in enumerate(NAMES) if not any({index, name} <= {*row} for row in rows)]
+    assert lost == []
+    assert len(rows) == len(NAMES)
+    assert rows_of(folder, "SELECT count(*) FROM main.victims") == [(0,)]
+
+
+@pytest.mark.parametrize("name", ['x"; DROP SCHEMA main CASCADE; --', "a b", "%s", "new\nline"])
+def test_a_dataset_name_that_is_no_plain_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidDatasetName):
+        penstock.pipeline("shop", destination="duckdb", dataset_name=name, pipelines_dir=str(tmp_path))
 
 
 def _quoted(name: str) -> str:
