@@ -78,17 +78,13 @@ def duckdb(name: str, files: str) -> dict[str, float]:
     """Load Parquet files, read as Arrow tables, into a new file of DuckDB."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - other cases have no need of it
 
-    @dlt.resource(name="rows")
-    def rows() -> Iterator[Any]:
-        for file in sorted(Path(files).glob("*.parquet")):
-            yield pq.read_table(file)
-
+    tables = (pq.read_table(file) for file in sorted(Path(files).glob("*.parquet")))
     folder = FOLDER / name
     folder.mkdir(parents=True)
     destination = dlt.destinations.duckdb(str(folder / "bench.duckdb"))
     target = dlt.pipeline(name, pipelines_dir=str(folder), dataset_name="d", destination=destination)
     with measured() as result:
-        target.run(rows, loader_file_format="parquet")
+        target.run(tables, table_name="rows", loader_file_format="parquet")
     return result
 
 

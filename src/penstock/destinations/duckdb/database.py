@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -166,7 +166,7 @@ class DuckDbDatabase(SqlDatabase):
             return nullcontext(self._given)
         with self._lock:
             if not self._keeps_open:
-                return self._open()
+                return closing(self._open())
             if self._kept is None:
                 self._kept = self._open()
             return nullcontext(self._kept)
