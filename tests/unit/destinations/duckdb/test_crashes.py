@@ -45,7 +45,7 @@ def shop(batch: int) -> list[Any]:
             row = {"number": number, "items": [{"sku": f"{number}-{index}"} for index in range(2)]}
             yield row if number < 4 else {**row, "note": "new"}
 
-    merged: dict[str, Any] = {"write_disposition": "merge", "primary_key": "id"}
+    merged: Any = {"write_disposition": "merge", "primary_key": "id"}
     return [
         orders,
         penstock.resource([{"id": n % 4, "name": f"c{n}"} for n in numbers], name="customers", **merged),
