@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
 import sys
 import uuid
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -23,7 +26,6 @@ from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -42,9 +44,12 @@ def dataset() -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def _shared_packages(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Store packages where executors find them."""
-    monkeypatch.setenv("DESTINATION__POSTGRES__PACKAGE_STORAGE", location)
+def _shared_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Store packages in a folder that executors see."""
+    folder = Path(os.environ.get("PENSTOCK_TEST_SHARED", tmp_path)) / f"postgres-{uuid.uuid4().hex[:8]}"
+    monkeypatch.setenv("DESTINATION__POSTGRES__PACKAGE_STORAGE", str(folder))
+    yield
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=_LIBRARY_OF_EXECUTORS)
