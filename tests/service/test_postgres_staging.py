@@ -13,9 +13,11 @@ import psycopg
 import pyarrow as pa
 import pytest
 from psycopg import sql
+from sqlglot import exp
 from tests.service.postgres import URL
 
 from penstock.destinations.postgres.copy_task import ExecutorCopy, StagingCopy
+from penstock.destinations.postgres.page_ranges import no_newer_load, page_ranges
 from penstock.destinations.postgres.settings import PostgresCredentials
 from penstock.destinations.postgres.staging import LoadStaging
 from penstock.destinations.postgres.text_rows import TextRows
@@ -229,3 +231,27 @@ def test_a_jdbc_writer_gets_replaced_characters_and_no_years_that_cannot_be_read
     assert clean == {"c0": "a\ufffdb", "c1": "1970-01-01", "part": 0, "note": None}
     assert note == {"rows": 2, "replaced": {"note": 1}, "error": None}
     assert refused["error"] == {"column": "day", "reason": "date: a year outside 1 to 9999"}
+
+
+def test_ranges_of_pages_have_each_row_once_and_fail_after_another_load(
+    connection: psycopg.Connection[Any], staging: LoadStaging
+) -> None:
+    table, loads = (exp.table_(name, db=staging.schema, quoted=True) for name in ("large", "_dlt_loads"))
+    connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(staging.schema)))
+    connection.execute("CREATE TABLE _dlt_loads (load_id text)")
+    connection.execute(
+        "CREATE UNLOGGED TABLE large AS SELECT n, repeat('x', 400) FROM generate_series(1, 90000) n"
+    )
+    size = connection.execute("SELECT pg_relation_size('large')").fetchall()[0][0]
+
+    ranges = page_ranges(size, 8192, 150_000, most=8)
+    sums = exp.select(exp.Count(this=exp.Star()), exp.Sum(this=exp.column("n"))).from_(table)
+    queries = [sums.where(place, no_newer_load(loads, 0)).sql(dialect="postgres") for place in ranges]
+    counts, totals = zip(*(connection.execute(query).fetchall()[0] for query in queries), strict=True)
+    connection.execute("INSERT INTO _dlt_loads VALUES ('1')")
+
+    assert (len(counts), sum(counts), sum(totals)) == (2, 90_000, 90_000 * 90_001 // 2)
+    with pytest.raises(psycopg.Error, match="a load was committed after this frame was created"):
+        connection.execute(queries[-1])
+    plan = connection.execute(f"EXPLAIN {queries[0]}").fetchall()
+    assert "Tid Range Scan" in str(plan)

@@ -35,7 +35,7 @@ from penstock.schema import spark_type
 from penstock.schema.defaults import LOADS_TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -168,23 +168,29 @@ class PostgresClient(SqlClient):
         frame = job_frame(job, table, has_position=has_position, spark=self.spark)
         names = tuple(name for name in frame.columns if name != POSITION)
         columns = self._staged_columns(table, names, has_position=has_position)
-        with self.database.connect() as connection, raised_as_own(table.name):
-            copy = staging.begin(connection.native, job.name.job_id(), columns)
-        rows, replaced = self._send_by_spark(frame, table, copy, staging)
+
+        def begin() -> StagingCopy:
+            with self.database.connect() as connection, raised_as_own(table.name):
+                return staging.begin(connection.native, job.name.job_id(), columns)
+
+        copy, rows, replaced = self._send_by_spark(frame, table, staging, begin)
         with self.database.connect() as connection, raised_as_own(table.name):
             staging.complete(connection.native, job.name.job_id(), copy, rows)
         _report_replaced(table.name, replaced)
 
     def _send_by_spark(
-        self, frame: DataFrame, table: Table, copy: StagingCopy, staging: LoadStaging
-    ) -> tuple[int, Mapping[str, int]]:
+        self, frame: DataFrame, table: Table, staging: LoadStaging, begin: Callable[[], StagingCopy]
+    ) -> tuple[StagingCopy, int, Mapping[str, int]]:
         """Let executors copy rows, or let Spark's JDBC writer insert them where executors have no psycopg."""
         if self.executors.have_psycopg(staging.load_id, frame.sparkSession, tasks=self.database.limit.limit):
+            copy = begin()
             try:
-                return self._copy_on_executors(frame, table, copy)
+                return (copy, *self._copy_on_executors(frame, table, copy))
             except ExecutorsLackPsycopg as error:
                 self.executors.report_missing(staging.load_id, str(error))
-        return self._write_by_jdbc(frame, table, copy, staging)
+        # Other executors may have copied parts, which are dropped with their attempt.
+        copy = begin()
+        return (copy, *self._write_by_jdbc(frame, table, copy, staging))
 
     def _copy_on_executors(
         self, frame: DataFrame, table: Table, copy: StagingCopy
