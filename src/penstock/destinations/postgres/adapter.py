@@ -31,7 +31,6 @@ from penstock.destinations.sql.run import staged_batches, staged_columns
 from penstock.destinations.sql.staging import POSITION
 from penstock.errors import DestinationTransientException, InternalError, UsageError
 from penstock.package import read_job
-from penstock.schema import spark_type
 from penstock.schema.defaults import LOADS_TABLE
 
 if TYPE_CHECKING:
@@ -50,7 +49,12 @@ if TYPE_CHECKING:
     from penstock.schema import Column, Schema, Table
 
 _POSITION_TYPE: Final = ('text COLLATE "C"', "text")
-_CAST_BY_QUERIES: Final = frozenset(("time", "json", "wei"))
+_TEXTS_OF_FILES: Final = frozenset(("time without time zone", "json", "jsonb"))
+_MAX_DIGITS: Final = 38
+_COLUMN_TYPES: Final = """
+    SELECT column_name, data_type, numeric_precision FROM information_schema.columns
+    WHERE table_schema = %s AND table_name = %s AND table_catalog = current_database() ORDER BY ordinal_position
+"""
 _TABLE_SIZE: Final = """
     SELECT coalesce(pg_relation_size(to_regclass(%s)), 0), current_setting('block_size')::int,
         current_setting('server_version_num')::int
@@ -248,7 +252,8 @@ class PostgresClient(SqlClient):
         """
         del version
         with self.database.connect() as connection, raised_as_own():
-            live = connection.live_columns(self.names, [table, LOADS_TABLE])
+            live = connection.live_columns(self.names, [LOADS_TABLE])
+            types = connection.native.execute(_COLUMN_TYPES, [self.dataset_name, table]).fetchall()
             address = sql.Identifier(self.dataset_name, table).as_string(connection.native)
             size = connection.native.execute(_TABLE_SIZE, [address]).fetchall()[0]
             conditions = page_ranges(*size, most=self.database.limit.limit)
@@ -256,7 +261,7 @@ class PostgresClient(SqlClient):
                 loads = self.names.table(LOADS_TABLE)
                 (count,) = connection.query(exp.select(exp.Count(this=exp.Star())).from_(loads))[0]
                 conditions = [exp.and_(condition, no_newer_load(loads, count)) for condition in conditions]
-        columns = [self._read_column(table, name) for name in live[table]]
+        columns = [_read_column(*column_type) for column_type in types]
         query = exp.select(*columns).from_(self.names.table(table))
         queries = [query.where(condition) for condition in conditions] or [query]
         return read_queries(
@@ -265,15 +270,18 @@ class PostgresClient(SqlClient):
             spark=spark,
         )
 
-    def _read_column(self, table: str, name: str) -> exp.Expression:
-        existing = self.schema.tables.get(table)
-        definition = None if existing is None else existing.columns.get(name)
-        if definition is None or definition.data_type not in _CAST_BY_QUERIES:
-            return column(name)
-        # The numbers of `wei` may have more digits than those of Spark.
-        kind = spark_type(definition) if definition.data_type == "wei" else "text"
-        cast = exp.Cast(this=column(name), to=exp.DataType.build(kind))
-        return exp.Alias(this=cast, alias=identifier(name))
+
+def _read_column(name: str, kind: str, precision: int | None) -> exp.Expression:
+    """Return a column of a query, with a type that frames have."""
+    if kind in _TEXTS_OF_FILES:
+        target = "text"
+    elif (precision or 0) > _MAX_DIGITS:
+        # The type of `wei`, which is a whole number. A greater number is an error.
+        target = f"numeric({_MAX_DIGITS},0)"
+    else:
+        return column(name)
+    cast = exp.Cast(this=column(name), to=exp.DataType.build(target))
+    return exp.Alias(this=cast, alias=identifier(name))
 
 
 def _report_replaced(table: str, replaced: Mapping[str, int]) -> None:
