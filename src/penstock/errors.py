@@ -30,6 +30,7 @@ PenstockError
 │   ├── LoadClientUnsupportedFileFormats
 │   ├── LoadClientUnsupportedWriteDisposition
 │   ├── LoadIsDecided
+│   ├── LoadOvertaken
 │   ├── LoadPackageAlreadyCompleted
 │   ├── LoadPackageNotCompleted
 │   ├── LoadPackageNotFound
@@ -604,6 +605,23 @@ class LoadIsDecided(UsageError):
             hint="call run() to complete it",
             load_id=load_id,
             sequence=sequence,
+        )
+
+
+class LoadOvertaken(UsageError):
+    """Another run, with other packages, completed a load with the sequence number of this one."""
+
+    code = "load-overtaken"
+
+    def __init__(self, *, load_id: str, sequence: int, other: str) -> None:
+        super().__init__(
+            f"load {load_id} (sequence {sequence}) cannot be committed: load {other}, which was sealed in "
+            "another folder of packages, was committed first, and both continue the same state",
+            hint="drop_pending_packages() here, and run again: rows are extracted by the state at the "
+            "destination. Machines that run one pipeline need one package_storage that all of them reach",
+            load_id=load_id,
+            sequence=sequence,
+            other=other,
         )
 
 

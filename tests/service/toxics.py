@@ -1,13 +1,14 @@
-"""The proxy of `make up` before the S3 gateway, made slow, narrow or broken during a block."""
+"""The proxies of `make up`, made slow, narrow or broken during a block."""
 
 from __future__ import annotations
 
 import json
 import os
 import urllib.request
+import uuid
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,42 @@ def reset() -> None:
     _post("/reset", {})
 
 
-def _post(path: str, document: dict[str, object]) -> None:
+@dataclass(frozen=True)
+class ToxicProxy:
+    """A proxy of its own before a server; `address` is where it listens."""
+
+    name: str
+    address: str
+
+    @contextmanager
+    def toxic(self, *toxics: Toxic) -> Iterator[None]:
+        """Inject faults during a block."""
+        for number, item in enumerate(toxics):
+            _post(f"/proxies/{self.name}/toxics", {"name": f"toxic {number}", **vars(item)})
+        try:
+            yield
+        finally:
+            for number in range(len(toxics)):
+                _request("DELETE", f"/proxies/{self.name}/toxics/toxic%20{number}")
+
+
+@contextmanager
+def proxy_before(upstream: str) -> Iterator[ToxicProxy]:
+    """Run a proxy before a server during a block."""
+    name = f"proxy_{uuid.uuid4().hex[:8]}"
+    proxy = _post("/proxies", {"name": name, "listen": "127.0.0.1:0", "upstream": upstream})
+    try:
+        yield ToxicProxy(name, proxy["listen"])
+    finally:
+        _request("DELETE", f"/proxies/{name}")
+
+
+def _post(path: str, document: dict[str, object]) -> Any:
+    return json.loads(_request("POST", path, json.dumps(document).encode()) or b"{}")
+
+
+def _request(method: str, path: str, body: bytes | None = None) -> bytes:
     url = f"{os.environ['PENSTOCK_TEST_TOXIPROXY']}{path}"
-    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(document).encode()), timeout=10):
-        pass
+    with urllib.request.urlopen(urllib.request.Request(url, body, method=method), timeout=10) as response:
+        content: bytes = response.read()
+        return content

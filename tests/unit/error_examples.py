@@ -77,6 +77,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "table": "orders",
     },
     "LoadIsDecided": {"load_id": "1794709965.511098", "sequence": 12},
+    "LoadOvertaken": {"load_id": "1794709965.511098", "sequence": 12, "other": "1794709950.25"},
     "LoadPackageAlreadyCompleted": {"load_id": "1794709965.511098"},
     "LoadPackageNotCompleted": {"load_id": "1794709965.511098"},
     "LoadPackageNotFound": {

@@ -7,10 +7,15 @@ import sys
 import penstock
 
 
-def main(url: str, dataset: str, folder: str, batches: int) -> None:
+def say(word: str) -> None:
+    """Write a word to the process that reads the output, if there is one."""
+    print(word, flush=True)  # noqa: T201 - the protocol of this program
+
+
+def main(url: str, dataset: str, folder: str, batches: int, *, drops_pending: bool = False) -> None:
     """Load the batches that the state of the pipeline does not have; an unfinished load is finished first."""
     pipeline = penstock.pipeline(
-        "shop",
+        dataset,
         destination=penstock.destinations.postgres(url),
         dataset_name=dataset,
         pipelines_dir=folder,
@@ -35,10 +40,14 @@ def main(url: str, dataset: str, folder: str, batches: int) -> None:
         if batch is not None:
             yield [{"batch": batch, "number": n} for n in range(50)]
 
+    if drops_pending:
+        pipeline.drop_pending_packages()
+    say("ready")
     pipeline.run()  # what is pending
     for _ in range(batches):
         pipeline.run([orders(), customers()])
+        say("loaded")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), drops_pending="drop" in sys.argv[5:])

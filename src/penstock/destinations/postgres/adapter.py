@@ -116,7 +116,10 @@ class PostgresClient(SqlClient):
             self._staging(load_id).drop(connection.native)
 
     def commit_load(self, load: LoadCommit) -> Sequence[AppliedJob] | None:
-        """Commit a load in one transaction; first copy again the rows that a crash of the server has lost."""
+        """Commit a load in one transaction, and drop staging that earlier processes have left.
+
+        Before it, rows that a crash of the server has lost are copied again.
+        """
         staging = self._staging(load.record.load_id)
         jobs = {
             table: read_job(path, credentials=self.config.storage_credentials)
@@ -129,7 +132,10 @@ class PostgresClient(SqlClient):
             raise DestinationTransientException(
                 f"staged rows of load {load.record.load_id} were lost again", hint="run again"
             )
-        return super().commit_load(load)
+        applied = super().commit_load(load)
+        with self.database.connect() as connection, raised_as_own():
+            staging.drop_abandoned(connection.native, load.record.pipeline_name or "")
+        return applied
 
     def _not_staged(self, staging: LoadStaging, jobs: Mapping[str, JobFile]) -> list[tuple[JobFile, Table]]:
         """Look up the staged rows, and return the jobs without them."""

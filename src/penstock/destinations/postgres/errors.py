@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 DATABASE: Final = "postgresql"
 ROWS_HINT: Final = "correct the rows, or declare another type: apply_hints(columns={...})"
 RUN_AGAIN_HINT: Final = "run again: the sealed package continues where it stopped, and loads nothing twice"
+_CONNECT_HINT: Final = (
+    "check host and port of the credentials, the network, and whether the server runs and has a connection "
+    "left; then run again: a load that has begun continues where it stopped"
+)
+_UNREACHABLE: Final = re.compile(r"connection to server at|failed to resolve host")
+_TRANSIENT: Final = re.compile(r"eof detected|failed to resolve host", re.IGNORECASE)
+_NOISE: Final = re.compile(
+    r"^connection failed: |^consuming input failed: "
+    r"| This probably means the server terminated abnormally before or while processing the request\."
+)
 _LOGIN_CLASSES: Final = frozenset(("28", "3D"))
 _INSUFFICIENT_PRIVILEGE: Final = "42501"
 _HINTS: Final = {
@@ -67,9 +78,21 @@ def as_own_error(error: psycopg.Error, *, table: str | None = None) -> PenstockE
 
 def _connection_error(error: psycopg.OperationalError) -> PenstockError:
     """Return the error of a connection that was refused or lost, which has no SQLSTATE."""
-    reason = redact(" ".join(str(error).split()))
-    if "eof detected" in reason.lower():
-        return DestinationTransientException(
-            f"the connection to Postgres was lost: {reason}", hint=RUN_AGAIN_HINT
-        )
-    return database_error(DATABASE, reason)
+    reason = redact(_NOISE.sub("", " ".join(str(error).split())))
+    other = database_error(DATABASE, reason)
+    if isinstance(other, DatabaseQueryFailed) and not _TRANSIENT.search(reason):
+        return other
+    if _UNREACHABLE.search(reason):
+        return DestinationTransientException(f"Postgres cannot be reached: {reason}", hint=_CONNECT_HINT)
+    return DestinationTransientException(
+        f"the connection to Postgres{_server(error)} was lost: {reason}", hint=RUN_AGAIN_HINT
+    )
+
+
+def _server(error: psycopg.Error) -> str:
+    """Return where the server of a lost connection is, if that is known."""
+    try:
+        connection = error.pgconn
+        return f" at {connection.host.decode()}:{connection.port.decode()}" if connection else ""
+    except psycopg.OperationalError:
+        return ""  # the connection is closed

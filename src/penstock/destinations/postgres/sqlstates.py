@@ -8,6 +8,7 @@ from typing import Final
 import psycopg
 
 QUERY_CANCELED: Final = "57014"
+_SHUTDOWN: Final = "57P"
 TRANSIENT_CLASSES: Final = frozenset(
     (
         "08",  # the connection was lost
@@ -54,4 +55,5 @@ def describe(error: psycopg.Error, *, table: str | None = None) -> str:
     where = f" for {'.'.join(names)}" if names else ""
     message = diagnosis.message_primary or " ".join(str(error).split())
     code = f" (SQLSTATE {error.sqlstate})" if error.sqlstate else ""
-    return f"Postgres refused a statement{where}: {message}{code}"
+    event = "ended the connection" if (error.sqlstate or "").startswith(_SHUTDOWN) else "refused a statement"
+    return f"Postgres {event}{where}: {message}{code}"

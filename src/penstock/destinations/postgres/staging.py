@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import psycopg
 from psycopg import sql
 from sqlglot import exp
 
@@ -24,12 +27,11 @@ from penstock.errors import DestinationTransientException
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    import psycopg
-
 _MAX_NAME_BYTES: Final = 63
 _JOBS_TABLE: Final = "jobs"
 _NAME_INFIX: Final = "_staging_"
 _COMMENT: Final = "penstock: rows of load {} of pipeline {}"
+_COMMENT_PATTERN: Final = re.compile(r"penstock: rows of load (?P<load>\S+) of pipeline (?P<pipeline>.*)")
 _SCHEMA: Final = """
     CREATE UNLOGGED TABLE {jobs} (
         job text PRIMARY KEY, attempt text NOT NULL, columns text[] NOT NULL, rows bigint);
@@ -193,6 +195,27 @@ class LoadStaging:
             raise DestinationTransientException(
                 f"another process copies the rows of job {job}", hint="wait until it ends, and run again"
             )
+
+    def drop_abandoned(self, native: psycopg.Connection[Any], pipeline_name: str) -> None:
+        """Drop the schemas of other loads of the pipeline into the dataset.
+
+        None of them can be committed after this load; their packages were lost, or are of no use. A schema
+        in which a process still works is left to a later load.
+        """
+        query = """
+            SELECT nspname, obj_description(oid, 'pg_namespace') FROM pg_namespace
+            WHERE strpos(nspname, %s) > 0 AND pg_has_role(nspowner, 'MEMBER')
+        """
+        for name, comment in native.execute(query, [_NAME_INFIX]).fetchall():
+            match = _COMMENT_PATTERN.fullmatch(comment or "")
+            if match is None or match["pipeline"] != pipeline_name:
+                continue
+            other = LoadStaging(self.dataset, match["load"])
+            if other.schema != name or other == self:
+                continue
+            with suppress(psycopg.errors.LockNotAvailable), native.transaction():
+                native.execute("SET LOCAL lock_timeout = '1s'")
+                other.drop(native)
 
     @property
     def _jobs(self) -> sql.Identifier:

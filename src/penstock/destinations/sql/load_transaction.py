@@ -12,6 +12,7 @@ from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.sql.chain_statements import ChainStatements
 from penstock.destinations.sql.ddl import drop_table
 from penstock.destinations.sql.system_tables import SystemTables
+from penstock.errors import LoadOvertaken
 from penstock.interfaces import AppliedJob, renewal_of
 from penstock.package import read_job
 from penstock.schema import root_table
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from penstock.destinations.sql.connection import SqlConnection
     from penstock.destinations.sql.dialect import DatasetNames
     from penstock.destinations.sql.staging import StagedTable
-    from penstock.interfaces import LoadCommit
+    from penstock.interfaces import CommitRecord, LoadCommit
     from penstock.package import JobFile
     from penstock.schema import Table
 
@@ -54,6 +55,7 @@ class LoadTransaction:
         system_tables = SystemTables(self.connection, self.names)
         if system_tables.find_load(load.record.load_id) is not None:
             return None
+        _refuse_overtaken(load.record, system_tables.last_load(load.record.pipeline_name or ""))
         system_tables.create()
         existing = self._prepare(load)
         staged = {
@@ -110,3 +112,10 @@ class LoadTransaction:
             if statement.table is not None:
                 rows[statement.table] += changed or 0
         return rows
+
+
+def _refuse_overtaken(record: CommitRecord, last: CommitRecord | None) -> None:
+    """Refuse a load whose state is not that of the last one: a run with other packages came first."""
+    if last is None or last.sequence is None or record.sequence is None or last.sequence < record.sequence:
+        return
+    raise LoadOvertaken(load_id=record.load_id, sequence=record.sequence, other=last.load_id)

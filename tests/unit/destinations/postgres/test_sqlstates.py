@@ -9,7 +9,6 @@ from psycopg import errors
 from penstock.config import remember_secret
 from penstock.destinations.postgres.errors import as_own_error
 from penstock.errors import (
-    DatabaseNotReachable,
     DatabaseQueryFailed,
     DestinationTerminalException,
     DestinationTransientException,
@@ -33,8 +32,11 @@ from penstock.errors import (
         (errors.InsufficientPrivilege("permission denied"), DestinationTerminalException),
         (errors.InvalidPassword("password authentication failed"), DatabaseQueryFailed),
         (errors.InvalidCatalogName("database does not exist"), DatabaseQueryFailed),
-        (psycopg.OperationalError("connection refused"), DatabaseNotReachable),
-        (psycopg.OperationalError("server closed the connection unexpectedly"), DatabaseNotReachable),
+        (psycopg.OperationalError("connection refused"), DestinationTransientException),
+        (
+            psycopg.OperationalError("server closed the connection unexpectedly"),
+            DestinationTransientException,
+        ),
         (psycopg.OperationalError("SSL SYSCALL error: EOF detected"), DestinationTransientException),
         (psycopg.OperationalError("FATAL: password authentication failed"), DatabaseQueryFailed),
     ],
