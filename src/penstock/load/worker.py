@@ -12,6 +12,7 @@ from penstock.config import redact
 from penstock.errors import (
     BatchFailed,
     CommitRolledBack,
+    DatabaseQueryFailed,
     DataError,
     FollowupJobCreationFailedException,
     InternalError,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from penstock.spark.file_format import FileFormat
 
 _TERMINAL = (UsageError, DataError, InternalError, AssertionError, AnalysisException)
-# Package, tables and ledger do not match, or Spark cannot run any job.
-_STOPPING = (InternalError, CommitRolledBack, SparkNotAvailable, SessionLacksConf)
+# Package, tables and ledger do not match, or Spark or a database that refuses the login cannot run any job.
+_STOPPING = (InternalError, CommitRolledBack, DatabaseQueryFailed, SparkNotAvailable, SessionLacksConf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,23 +64,28 @@ class _Connection(BaseRequestHandler):
 
     def handle(self) -> None:
         proxy = cast("LostCommits", self.server)
-        with socket.create_connection(proxy.upstream) as server, suppress(OSError):
-            replies = threading.Thread(target=self._pass_replies, args=(server,), daemon=True)
-            replies.start()
-            is_load = False
-            while block := self.request.recv(_BLOCK):
-                # The client sends COMMIT alone, and waits for the reply.
-                is_load |= _INSERT_LOAD in block
-                loss = proxy.next_loss(is_load=is_load) if block.endswith(_COMMIT) else None
-                if loss == "before":
-                    break
-                if loss == "after":
-                    self._is_lost = True
+        with socket.create_connection(proxy.upstream) as server:
+            threading.Thread(target=self._pass_replies, args=(server,), daemon=True).start()
+            with suppress(OSError):
+                self._pass_requests(proxy, server)
+            with suppress(OSError):
+                server.shutdown(socket.SHUT_RDWR)  # a close would wait for the thread that reads
+
+    def _pass_requests(self, proxy: LostCommits, server: socket.socket) -> None:
+        is_load = False
+        while block := self.request.recv(_BLOCK):
+            is_load |= _INSERT_LOAD in block
+            # The client sends COMMIT alone, and waits for the reply.
+            loss = proxy.next_loss(is_load=is_load) if block.endswith(_COMMIT) else None
+            if loss == "after":
+                self._is_lost = True
+            if loss != "before":
                 server.sendall(block)
+            if loss is not None:
                 if loss == "after":
                     self._replied.wait()
-                    break
-            self._cut()
+                self._cut()
+                return
 
     def setup(self) -> None:
         self._is_lost, self._replied = False, threading.Event()

@@ -7,11 +7,6 @@ import sys
 import penstock
 
 
-def say(word: str) -> None:
-    """Write a word to the process that reads the output, if there is one."""
-    print(word, flush=True)  # noqa: T201 - the protocol of this program
-
-
 def main(url: str, dataset: str, folder: str, batches: int, *, drops_pending: bool = False) -> None:
     """Load the batches that the state of the pipeline does not have; an unfinished load is finished first."""
     pipeline = penstock.pipeline(
@@ -42,11 +37,9 @@ def main(url: str, dataset: str, folder: str, batches: int, *, drops_pending: bo
 
     if drops_pending:
         pipeline.drop_pending_packages()
-    say("ready")
     pipeline.run()  # what is pending
     for _ in range(batches):
         pipeline.run([orders(), customers()])
-        say("loaded")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from penstock.config import logger
 from penstock.destinations.postgres.binary_copy import ValueNotStorable
 from penstock.destinations.postgres.connection import placeholder_of
 from penstock.destinations.postgres.copy_task import ExecutorCopy
-from penstock.destinations.postgres.errors import raised_as_own
+from penstock.destinations.postgres.errors import PRIVILEGE_HINT, raised_as_own
 from penstock.destinations.postgres.jdbc import jdbc_options
 from penstock.destinations.postgres.page_ranges import no_newer_load, page_ranges
 from penstock.destinations.postgres.run import (
@@ -29,12 +29,17 @@ from penstock.destinations.sql.client import SqlClient, with_typed_id
 from penstock.destinations.sql.dialect import column, identifier
 from penstock.destinations.sql.run import staged_batches, staged_columns
 from penstock.destinations.sql.staging import POSITION
-from penstock.errors import DestinationTransientException, InternalError, UsageError
+from penstock.errors import (
+    DestinationTerminalException,
+    DestinationTransientException,
+    InternalError,
+    UsageError,
+)
 from penstock.package import read_job
 from penstock.schema.defaults import LOADS_TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -44,9 +49,14 @@ if TYPE_CHECKING:
     from penstock.destinations.postgres.settings import PostgresConfiguration
     from penstock.destinations.sql.connection import SqlConnection
     from penstock.destinations.sql.staging import StagedTable
-    from penstock.interfaces import AppliedJob, DestinationCapabilitiesContext, LoadCommit
+    from penstock.interfaces import (
+        AppliedJob,
+        DestinationCapabilitiesContext,
+        LoadCommit,
+        PreparedTables,
+    )
     from penstock.package import JobFile
-    from penstock.schema import Column, Schema, Table
+    from penstock.schema import Column, Schema, Table, TSchemaTables
 
 _POSITION_TYPE: Final = ('text COLLATE "C"', "text")
 _TEXTS_OF_FILES: Final = frozenset(("time without time zone", "json", "jsonb"))
@@ -89,6 +99,21 @@ class PostgresClient(SqlClient):
         return definition
 
     # --- staging
+
+    def prepare_tables(
+        self,
+        tables: Sequence[str],
+        *,
+        with_rows: Collection[str],
+        expected_update: TSchemaTables,
+        stored_tables: Mapping[str, Table],
+    ) -> PreparedTables:
+        """Refuse what no load can do. A job without the right to stage its rows would be left out later."""
+        with self.database.connect() as connection:
+            check_privilege(connection)
+        return super().prepare_tables(
+            tables, with_rows=with_rows, expected_update=expected_update, stored_tables=stored_tables
+        )
 
     def stage_rows(self, job: JobFile, table: Table) -> None:
         """Copy the rows of a job into staging, unless they are complete."""
@@ -297,4 +322,17 @@ def _report_replaced(table: str, replaced: Mapping[str, int]) -> None:
             count,
             table,
             name,
+        )
+
+
+def check_privilege(connection: PostgresConnection) -> None:
+    """Raise an error if the user may not create schemas, which staging needs."""
+    database, user, may_create = exp.func("current_database"), exp.CurrentUser(), "CREATE"
+    privilege = exp.func("has_database_privilege", database, exp.Literal.string(may_create))
+    ((name, login, is_granted),) = connection.query(exp.select(database, user, privilege))
+    if not is_granted:
+        raise DestinationTerminalException(
+            f"user {login} has no privilege {may_create} on database {name}, and rows are staged in a schema "
+            "of their load",
+            hint=PRIVILEGE_HINT,
         )

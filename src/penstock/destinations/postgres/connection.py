@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from penstock.destinations.sql.connection import Row
     from penstock.destinations.sql.dialect import DatasetNames, SqlDialect
 
+_KEEPALIVES: Final = {
+    "tcp_keepalives_idle": "60",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
+}
+"""After 90 seconds the server ends the session of a machine that is gone, and releases its locks."""
 _SUBQUERY: Final = "penstock_rows"
 _NONCHARACTER: Final = "\ufdd0"
 """A code point that no text has."""
@@ -157,7 +163,7 @@ class PostgresDatabase(SqlDatabase):
             "lock_timeout": self.config.lock_timeout,
         }
         limits = {name: f"{round(seconds * 1000)}" for name, seconds in timeouts.items() if seconds}
-        return {"TimeZone": "UTC", **limits}
+        return {"TimeZone": "UTC", **_KEEPALIVES, **limits}
 
     @contextmanager
     def connect(self) -> Iterator[PostgresConnection]:

@@ -10,7 +10,12 @@ import psycopg
 
 from penstock.config import redact
 from penstock.destinations.postgres.binary_copy import ValueNotStorable
-from penstock.destinations.postgres.sqlstates import QUERY_CANCELED, describe, is_transient
+from penstock.destinations.postgres.sqlstates import (
+    LOCK_NOT_AVAILABLE,
+    QUERY_CANCELED,
+    describe,
+    is_transient,
+)
 from penstock.errors import (
     DatabaseQueryFailed,
     DestinationTerminalException,
@@ -43,7 +48,12 @@ _HINTS: Final = {
     "42": "compare the table in Postgres with the schema of the pipeline: it may have been changed",
 }
 TIMEOUT_HINT: Final = "set a higher statement_timeout, or none, and run again"
-_PRIVILEGE_HINT: Final = (
+_TRANSIENT_HINTS: Final = {
+    QUERY_CANCELED: TIMEOUT_HINT,
+    LOCK_NOT_AVAILABLE: "another session has locked a table: wait for it, or set a higher lock_timeout, and "
+    "run again",
+}
+PRIVILEGE_HINT: Final = (
     "grant CREATE on the database to the user of the credentials, and make it the owner of the schema"
 )
 
@@ -67,12 +77,11 @@ def as_own_error(error: psycopg.Error, *, table: str | None = None) -> PenstockE
         return _connection_error(error)
     message, code = redact(describe(error, table=table)), state or ""
     if is_transient(error):
-        hint = TIMEOUT_HINT if code == QUERY_CANCELED else RUN_AGAIN_HINT
-        return DestinationTransientException(message, hint=hint)
+        return DestinationTransientException(message, hint=_TRANSIENT_HINTS.get(code, RUN_AGAIN_HINT))
     if code[:2] in _LOGIN_CLASSES:
         return DatabaseQueryFailed(database=DATABASE, reason=message)
     default = "correct the cause, and run again: nothing of the load is visible"
-    hint = _PRIVILEGE_HINT if code == _INSUFFICIENT_PRIVILEGE else _HINTS.get(code[:2], default)
+    hint = PRIVILEGE_HINT if code == _INSUFFICIENT_PRIVILEGE else _HINTS.get(code[:2], default)
     return DestinationTerminalException(message, hint=hint)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 import psycopg
 
 QUERY_CANCELED: Final = "57014"
+LOCK_NOT_AVAILABLE: Final = "55P03"
 _SHUTDOWN: Final = "57P"
 TRANSIENT_CLASSES: Final = frozenset(
     (
@@ -20,7 +21,7 @@ TRANSIENT_CLASSES: Final = frozenset(
 )
 TRANSIENT_STATES: Final = frozenset(
     (
-        "55P03",  # a lock is not available
+        LOCK_NOT_AVAILABLE,
         "55006",  # an object is in use
         "25006",  # the server is a standby
     )
