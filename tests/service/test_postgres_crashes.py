@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from penstock.interfaces import Destination
 
 REQUESTED = os.environ.get("PENSTOCK_TEST_CRASHES", "kinds" if AT_LENGTH else "")
-_FEW = 2
+FOLDERS = tuple(os.environ.get("PENSTOCK_TEST_FOLDERS", "kept,wiped").split(","))
+"""Whether the working folder exists after the kill."""
 _TRANSACTION_STEPS = {"_enter_gen": "BEGIN", "_exit_gen": "COMMIT"}
 
 
@@ -112,21 +113,21 @@ def trials(tmp_path: Path) -> Iterator[CrashTrials]:
     database.drop()
 
 
-@pytest.mark.parametrize("wiped", [False, True], ids=["folder kept", "folder wiped"])
 def test_a_load_killed_at_any_step_ends_like_an_undisturbed_one(
-    trials: CrashTrials, capsys: pytest.CaptureFixture[str], *, wiped: bool
+    trials: CrashTrials, capsys: pytest.CaptureFixture[str]
 ) -> None:
     expected = trials.begin()
     steps = trials.steps()
-    tried = chosen_steps(steps, _FEW, seed=f"{SEED} {wiped}", requested=REQUESTED)
-
+    points = f"{len(steps)} points, which are of {len(of_each_kind(steps))} kinds"
     wrong: dict[str, list[str]] = {}
-    for number, step in enumerate(tried, 1):
-        problems = trials.problems(step, expected, wiped=wiped)
-        if problems:
-            wrong[step.what] = problems
-        with capsys.disabled():
-            points = f"{number} of {len(steps)} points, which are of {len(of_each_kind(steps))} kinds"
-            print(f"Postgres, folder {'wiped' if wiped else 'kept'}: {points}; {len(wrong)} wrong")  # noqa: T201 - the figures
+
+    for folder in FOLDERS:
+        tried = chosen_steps(steps, 1, seed=f"{SEED} {folder}", requested=REQUESTED)
+        for number, step in enumerate(tried, 1):
+            problems = trials.problems(step, expected, wiped=folder == "wiped")
+            if problems:
+                wrong[f"{step.what}, folder {folder}"] = problems
+            with capsys.disabled():
+                print(f"Postgres, folder {folder}: {number} of {points}; {len(wrong)} wrong")  # noqa: T201 - the figures
 
     assert wrong == {}
