@@ -38,7 +38,7 @@ class Reader(threading.Thread):
         super().__init__(daemon=True)
         self._dataset, self._is_over = dataset, threading.Event()
         self.partial: list[dict[str, Any]] = []
-        self.snapshots = 0
+        self.snapshots = self.loads = 0
 
     def run(self) -> None:
         """Poll until the end."""
@@ -48,7 +48,7 @@ class Reader(threading.Thread):
                 with connection.transaction():
                     seen = self._counts(connection)
                 self.snapshots += 1
-                loads = seen.pop("_dlt_loads")
+                self.loads = loads = seen.pop("_dlt_loads")
                 if seen != {table: rows * loads for table, rows in _ROWS_OF_A_BATCH.items()}:
                     self.partial.append({**seen, "loads": loads})
 
@@ -97,14 +97,12 @@ def test_no_part_of_a_load_is_visible_while_processes_are_killed(
     reader.start()
     kills = 0
 
-    while kills < _BATCHES:
+    while reader.is_alive() and reader.loads < _BATCHES:
         process = start(dataset, tmp_path)
         process.join(moments.uniform(0, 2 * seconds))
-        if not process.is_alive():
-            break
+        kills += process.is_alive()
         process.kill()
         process.join()
-        kills += 1
     last = start(dataset, tmp_path)
     last.join()
     time.sleep(0.1)

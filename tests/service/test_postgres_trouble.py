@@ -52,15 +52,19 @@ def url_of(user: str) -> str:
 
 
 def failure(dataset: str, folder: Path, *, url: str = URL, **settings: Any) -> PenstockError:
-    """Run a load that fails, and return its root cause."""
+    """Run a load that fails, and return the cause."""
+    return failure_of(lambda: run(dataset, folder, url=url, **settings))
+
+
+def failure_of(work: Callable[[], object]) -> PenstockError:
+    """Return the root cause of a load that fails."""
     with pytest.raises(PipelineStepFailed) as caught:
-        run(dataset, folder, url=url, **settings)
-    error: BaseException = caught.value
-    while isinstance(error, PipelineStepFailed) or isinstance(error.__cause__, PenstockError):
-        error = error.exception if isinstance(error, PipelineStepFailed) else error.__cause__
-    assert isinstance(error, PenstockError)
-    assert "hush-hush" not in f"{error} {caught.value}"
-    return error
+        work()
+    error = caught.value.exception
+    cause = error.__cause__ if isinstance(error.__cause__, PenstockError) else error
+    assert isinstance(cause, PenstockError)
+    assert "hush-hush" not in f"{cause} {caught.value}"
+    return cause
 
 
 def run(dataset: str, folder: Path, *, url: str = URL, **settings: Any) -> None:
@@ -176,13 +180,6 @@ def merge_failure(dataset: str, folder: Path, *, url: str) -> PenstockError:
             pipelines_dir=folder,
         ).run(ROWS, table_name="orders", write_disposition="merge", primary_key="id")
     )
-
-
-def failure_of(work: Callable[[], object]) -> PenstockError:
-    with pytest.raises(PipelineStepFailed) as caught:
-        work()
-    assert isinstance(caught.value.exception, PenstockError)
-    return caught.value.exception
 
 
 def test_rows_that_a_crash_of_the_server_has_emptied_are_staged_again(dataset: str, tmp_path: Path) -> None:
