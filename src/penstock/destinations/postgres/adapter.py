@@ -63,7 +63,8 @@ _TEXTS_OF_FILES: Final = frozenset(("time without time zone", "json", "jsonb"))
 _MAX_DIGITS: Final = 38
 _COLUMN_TYPES: Final = """
     SELECT column_name, data_type, numeric_precision FROM information_schema.columns
-    WHERE table_schema = %s AND table_name = %s AND table_catalog = current_database() ORDER BY ordinal_position
+    WHERE table_schema = %s AND table_name = %s AND table_catalog = current_database()
+    ORDER BY ordinal_position
 """
 _TABLE_SIZE: Final = """
     SELECT coalesce(pg_relation_size(to_regclass(%s)), 0), current_setting('block_size')::int,
