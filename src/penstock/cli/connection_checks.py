@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from urllib.parse import parse_qsl, urlsplit
 
@@ -28,7 +29,10 @@ from penstock.config import (
 )
 from penstock.config.coerce import infer_value
 from penstock.config.credentials import AwsCredentials, ConnectionStringCredentials
+from penstock.destinations.duckdb.database import duckdb_library, translated_errors
+from penstock.destinations.duckdb.settings import DuckDbCredentials
 from penstock.destinations.lake.settings import LakeConfiguration
+from penstock.destinations.postgres.settings import PostgresCredentials
 from penstock.errors import (
     DatabaseNotReachable,
     DatabaseQueryFailed,
@@ -51,7 +55,6 @@ from penstock.spark.s3 import s3_bucket, s3fs_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from penstock.cli.connections import Connection
     from penstock.cli.doctor import Verdict
@@ -133,6 +136,8 @@ def _check(connection: Connection, *, timeout: float) -> _Outcome:
         match connection.kind:
             case "database":
                 return _check_database(connection, timeout)
+            case "file":
+                return _check_duckdb(connection)
             case "folder":
                 return _check_folder(connection, timeout)
             case "api":
@@ -160,7 +165,11 @@ def _check(connection: Connection, *, timeout: float) -> _Outcome:
 
 
 def _check_database(connection: Connection, timeout: float) -> _Outcome:
-    credentials = ConfigAccessor().get(connection.name, SqlCredentials)
+    settings = ConfigAccessor()
+    credentials = settings.get(connection.name, SqlCredentials)
+    if credentials is None:
+        # Fields without a driver are those of a Postgres destination.
+        credentials = SqlCredentials(settings.get(connection.name, PostgresCredentials).to_url())
     if not credentials.jdbc_url and dialect_of(credentials.drivername or "") is None:
         return _check_server(ConnectionStringCredentials.__str__(credentials), timeout)
     config = jdbc_config(credentials)
@@ -203,6 +212,17 @@ def _log_in(config: JdbcConfig, host: str, port: int, timeout: float) -> _Outcom
         raise DatabaseQueryFailed(database="postgresql", reason=str(error).partition("\n")[0]) from error
     user = properties.get("user", "the user of this process")
     return _Outcome(fact=f"{host}:{port}: logged in as {user}, Postgres {version}, {tls}")
+
+
+def _check_duckdb(connection: Connection) -> _Outcome:
+    """Open a file of DuckDB for reading, or test the folder in which the first load creates it."""
+    path = Path(str(DuckDbCredentials(connection.value).database)).absolute()
+    if path.exists():
+        with translated_errors(path=str(path)), duckdb_library().connect(str(path), read_only=True) as opened:
+            ((version,),) = opened.execute("SELECT version()").fetchall()
+        return _Outcome(fact=f"{path} can be opened, DuckDB {version}")
+    folder = _check_disk(path.parent)
+    return folder if folder.verdict != "ok" else _Outcome(fact=f"{path} is created by the first load")
 
 
 def _check_server(url: str, timeout: float) -> _Outcome:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from penstock.config import Settings
 
-ConnectionKind = Literal["database", "folder", "api", "server", "unknown"]
+ConnectionKind = Literal["database", "file", "folder", "api", "server", "unknown"]
 SettingPath = tuple[str, ...]
 
 _ROOTS: Final = (known_sections.SOURCES, known_sections.DESTINATION, known_sections.EXTRACT)
@@ -53,7 +53,7 @@ class Connection:
     @property
     def address(self) -> str:
         """The address without its login; empty if it is not known."""
-        if self.kind in {"folder", "api"}:
+        if self.kind in {"file", "folder", "api"}:
             return redact(self.value)
         return "" if self.kind == "unknown" else _server_address(infer_value(self.value))
 
@@ -172,6 +172,8 @@ def _kind_of(path: SettingPath, value: Any, section: Mapping[str, Any]) -> Conne
     if key == "uri" and parent == _CATALOG and is_text:
         return "server"
     if key == _CREDENTIALS or key.endswith(f"_{_CREDENTIALS}"):
+        if is_text and (parent == "duckdb" or value.startswith("duckdb:") or value.endswith(".duckdb")):
+            return "file"
         if _is_database(value):
             return "database"
         return "unknown" if _ADDRESSES.isdisjoint(section) else None

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.columns import Columns
 from rich.markup import escape
 from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.demo import ROWS, TABLES
 from penstock.cli.output import printable
+from penstock.cli.syntax import highlight
 from penstock.interfaces.humanize import human_size
 from penstock.schema.box_diagram import to_box_diagram
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
 
 _INDENT: Final = 2
-THEME: Final = "ansi_dark"
 _FIRST_LOAD, _SECOND_LOAD = ROWS
 _EXPLANATIONS: Final = {
     _FIRST_LOAD: "Types were inferred. Objects became columns (address__city), and the list of items became "
@@ -55,11 +54,9 @@ class DemoReport:
         file = self._demo.data_file(_FIRST_LOAD, TABLES[-1])
         self._print_title(f"The rows: nested objects, such as in {file}")
         row = json.dumps(ROWS[_FIRST_LOAD][TABLES[-1]][0])
-        self._print_block(Syntax(row, "json", theme=THEME, background_color="default", word_wrap=True))
+        self._print_block(highlight(row, "json"))
         self._print_title(f"The program: {self._demo.program_file}")
-        self._print_block(
-            Syntax(self._demo.program, "python", theme=THEME, background_color="default", word_wrap=True)
-        )
+        self._print_block(highlight(self._demo.program))
 
     def print_load(self, load: DemoLoad) -> None:
         """Print the result of a load, and what it did to the schema."""
@@ -103,7 +100,7 @@ class DemoReport:
 
     def _print_title(self, text: str) -> None:
         self._step += 1
-        self._console.print(Text.assemble("\n", (f"{self._step}  {text}", "bold cyan")))
+        self._console.print(Text.assemble("\n", (f"{self._step}  {text}", "bold")))
 
     def _print_block(self, content: RenderableType) -> None:
         self._console.print(Padding(content, (0, 0, 0, _INDENT), expand=False))

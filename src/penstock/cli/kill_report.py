@@ -7,12 +7,11 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from penstock.cli.demo_report import THEME
 from penstock.cli.kill_demo import KILLS, ORDERS_PER_DAY, STAGES
+from penstock.cli.syntax import highlight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,9 +66,7 @@ class KillReport:
             f"[bold]--seed {self._demo.seed}[/bold] repeats the steps."
         )
         self._print_title(f"The program: {self._demo.program_file}")
-        program = Syntax(
-            self._demo.program.rstrip(), "python", theme=THEME, background_color="default", word_wrap=True
-        )
+        program = highlight(self._demo.program.rstrip())
         self._console.print(Padding(program, (0, 0, 0, _INDENT), expand=False))
 
     def print_undisturbed(self, run: ProgramRun) -> None:
@@ -120,7 +117,7 @@ class KillReport:
 
     def _print_title(self, text: str) -> None:
         self._title_number += 1
-        self._console.print(Text(f"\n{self._title_number:<{_INDENT}}{text}", style="bold cyan"))
+        self._console.print(Text(f"\n{self._title_number:<{_INDENT}}{text}", style="bold"))
 
     def _print_facts(self, *facts: tuple[str, Text]) -> None:
         grid = Table.grid(padding=(0, 2))

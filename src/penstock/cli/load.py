@@ -9,18 +9,16 @@ from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console
-from rich.syntax import Syntax
 
 from penstock.cli.load_plan import DATASET_NAME, LoadOptions, LoadPlan, plan_load
 from penstock.cli.output import print_json, print_text, print_to_stderr
 from penstock.cli.pipeline_options import AsJson  # noqa: TC001 - typer reads the annotation
+from penstock.cli.syntax import highlight
 from penstock.redaction import remember_secret
 
 if TYPE_CHECKING:
     from penstock.cli.json_documents import LoadDocument, RunDocument, ScriptDocument
     from penstock.load.report import LoadInfo
-
-_THEME = "ansi_dark"
 
 
 class WriteDisposition(StrEnum):
@@ -41,7 +39,8 @@ def load(  # noqa: PLR0913 - the options of the command
     destination: Annotated[
         str,
         typer.Argument(
-            help="A folder or URL for Delta tables; iceberg:FOLDER; files:FOLDER for plain files."
+            help="A folder or URL for Delta tables; iceberg:FOLDER; files:FOLDER for plain files; "
+            "duckdb:///FILE; postgresql://…."
         ),
     ],
     table: Annotated[
@@ -139,7 +138,7 @@ def _print_script(plan: LoadPlan, *, as_json: bool) -> None:
         return
     console = Console(highlight=False)
     if console.is_terminal:
-        console.print(Syntax(plan.script, "python", theme=_THEME, background_color="default", word_wrap=True))
+        console.print(highlight(plan.script))
     else:
         # Whole lines, for a file.
         typer.echo(plan.script, nl=False)

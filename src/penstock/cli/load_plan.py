@@ -18,8 +18,19 @@ Disposition = Literal["append", "replace", "merge"]
 
 DATASET_NAME: Final = "raw"
 """The dataset of loads without `--dataset`."""
-_DESTINATIONS: Final[Mapping[str, str]] = {"delta": "delta", "iceberg": "iceberg", "files": "filesystem"}
+_DESTINATIONS: Final[Mapping[str, str]] = {
+    "delta": "delta",
+    "iceberg": "iceberg",
+    "files": "filesystem",
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+}
 """The factories of destinations, by the words before their locations."""
+DATABASES: Final = frozenset(("duckdb", "postgres"))
+"""The factories of databases, whose locations are credentials."""
+_DUCKDB_SUFFIX: Final = ".duckdb"
+_DUCKDB_URL: Final = "duckdb:///"
+_POSTGRES_URL: Final = re.compile(r"postgres(ql)?(\+\w+)?://")
 _REST_SCHEMES: Final = ("http", "https")
 _FILE_SCHEMES: Final = ("file", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "sftp")
 _SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
@@ -29,8 +40,8 @@ _NOT_IN_NAME: Final = re.compile(r"\W+", re.ASCII)
 
 _PROGRAM_NAMES: Final = frozenset(
     (
-        *("bucket_url", "credentials", "files", "info", "lake", "penstock", "pipeline", "print"),
-        *("rest_api_source", "source_url", "sql_table"),
+        *("bucket_url", "credentials", "database", "database_url", "files", "info", "lake", "penstock"),
+        *("pipeline", "print", "rest_api_source", "source_url", "sql_table"),
     )
 )
 
@@ -65,6 +76,11 @@ class LoadPlan:
     """The statements; they assign the result of the run to `info`."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The values of variables of the body that are secret."""
+
+    @property
+    def location_argument(self) -> str:
+        """The argument of the factory that has the location, which is its setting too."""
+        return _location_argument(self.factory)
 
     @property
     def script(self) -> str:
@@ -135,15 +151,19 @@ def plan_python(destination: str, options: LoadOptions) -> LoadPlan:
 def _plan(code: _SourceCode, destination: str, options: LoadOptions) -> LoadPlan:
     factory, location = destination_of(destination)
     secrets = dict(code.secrets)
-    if options.with_location and has_secret(location):
-        secrets["bucket_url"] = location
-    name = options.pipeline_name or _identifier(f"{code.table}_to_{_last_part(location) or 'lake'}")
-    url = _Name("bucket_url") if "bucket_url" in secrets else location if options.with_location else None
+    variable, url_variable = ("database", "database_url") if factory in DATABASES else ("lake", "bucket_url")
+    url: str | None = (location or None) if options.with_location else None
+    if url is not None and has_secret(url):
+        secrets[url_variable], url = url, _Name(url_variable)
+    target = _last_part(location).removesuffix(_DUCKDB_SUFFIX) or (
+        factory if factory in DATABASES else variable
+    )
+    name = options.pipeline_name or _identifier(f"{code.table}_to_{target}")
     run_arguments = {
         "write_disposition": None if options.disposition == "append" else options.disposition,
         "primary_key": _one_or_list(options.primary_key),
     }
-    variable = _variable(code.table)
+    rows = _variable(code.table)
     dataset = options.dataset or DATASET_NAME
     return LoadPlan(
         kind=code.kind,
@@ -154,11 +174,11 @@ def _plan(code: _SourceCode, destination: str, options: LoadOptions) -> LoadPlan
         declarations=code.declarations,
         body=(
             *code.statements,
-            _statement("lake", f"penstock.destinations.{factory}", bucket_url=url),
+            _statement(variable, f"penstock.destinations.{factory}", **{_location_argument(factory): url}),
             _statement(
-                "pipeline", "penstock.pipeline", name, destination=_Name("lake"), dataset_name=dataset
+                "pipeline", "penstock.pipeline", name, destination=_Name(variable), dataset_name=dataset
             ),
-            _statement("info", "pipeline.run", _Name(variable), **run_arguments),
+            _statement("info", "pipeline.run", _Name(rows), **run_arguments),
         ),
         secrets=secrets,
     )
@@ -254,10 +274,7 @@ def _table_of_files(folder: str, pattern: str) -> str:
 def _sql_code(source: str, options: LoadOptions) -> _SourceCode:
     if options.table is None:
         raise UsageError("a load from a database needs the name of a table", hint="name it: --table orders")
-    # A name of a user alone is no secret here.
-    user = urlsplit(source).username
-    address = source.replace(f"{user}@", "", 1) if urlsplit(source).password is None else source
-    secrets = {"credentials": source} if has_secret(address) else {}
+    secrets = {"credentials": source} if has_secret(source) else {}
     credentials = _Name("credentials") if secrets else source
     arguments = {"incremental": _incremental(options.incremental) if options.incremental else None}
     return _SourceCode(
@@ -320,16 +337,36 @@ def _keep_secret(secrets: dict[str, str], name: str, value: str) -> _Name:
 
 
 def has_secret(text: str) -> bool:
-    """Return whether a text contains a secret, such as the password of a URL."""
-    return redact(text) != text
+    """Return whether a text contains a secret, such as the password of a URL; a user alone is none.
+
+    >>> has_secret("postgresql://ada@db/shop"), has_secret("postgresql://ada:hush@db/shop")
+    (False, True)
+    """
+    try:
+        url = urlsplit(text)
+    except ValueError:
+        return redact(text) != text
+    address = text.replace(f"{url.username}@", "", 1) if url.username and url.password is None else text
+    return redact(address) != address
 
 
 def destination_of(text: str) -> tuple[str, str]:
     """Return the factory and the location of a destination; a location alone is one of Delta tables.
 
+    DuckDB has a default location, which is the empty one.
+
     >>> destination_of("./lake"), destination_of("files:./out"), destination_of("s3://lake/raw")
     (('delta', './lake'), ('filesystem', './out'), ('delta', 's3://lake/raw'))
+    >>> destination_of("duckdb:///shop.duckdb"), destination_of("shop.duckdb"), destination_of("duckdb")
+    (('duckdb', 'shop.duckdb'), ('duckdb', 'shop.duckdb'), ('duckdb', ''))
+    >>> destination_of("postgresql://ada@db/shop")
+    ('postgres', 'postgresql://ada@db/shop')
     """
+    if text == "duckdb" or (text.startswith(_DUCKDB_URL) or text.endswith(_DUCKDB_SUFFIX)):
+        path = text.removeprefix(_DUCKDB_URL).removeprefix("duckdb:")
+        return "duckdb", "" if text == "duckdb" else path
+    if _POSTGRES_URL.match(text):
+        return "postgres", text
     match = _PREFIX.fullmatch(text)
     if match is None:
         location = text
@@ -342,10 +379,13 @@ def destination_of(text: str) -> tuple[str, str]:
             hint=suggestion(match["name"], _DESTINATIONS),
         )
     if location in _DESTINATIONS:
-        raise UsageError(
-            f"destination {location!r} has no location", hint=f"add a folder or URL: {location}:./lake"
-        )
+        example = "postgresql://host/database" if location == "postgres" else f"{location}:./lake"
+        raise UsageError(f"destination {location!r} has no location", hint=f"add a folder or URL: {example}")
     return factory, location
+
+
+def _location_argument(factory: str) -> str:
+    return "credentials" if factory in DATABASES else "bucket_url"
 
 
 def _incremental(column: str) -> _Name:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from penstock.cli.load_plan import LoadOptions, LoadPlan, has_secret, plan_load, plan_python
+from penstock.cli.load_plan import DATABASES, LoadOptions, LoadPlan, has_secret, plan_load, plan_python
 from penstock.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
@@ -34,6 +34,14 @@ _ORIGINS: Final[Mapping[SourceKind, str]] = {
     "python": "a generator",
 }
 _RESERVED_NAMES: Final = frozenset((*sys.stdlib_module_names, "penstock", "pytest", "dlt"))
+_EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
+    "delta": ("delta",),
+    "iceberg": ("iceberg",),
+    "duckdb": ("duckdb",),
+    "postgres": ("postgres", "spark"),
+}
+"""The extras of destinations; `spark` for others."""
+_TEST_URL: Final = "TEST_DATABASE_URL"
 _URL: Final = re.compile(r"[A-Za-z][\w+.-]*:")
 
 
@@ -75,7 +83,7 @@ def plan_project(source: str, destination: str, options: LoadOptions, *, folder:
         raise UsageError(f"{name!r} cannot be the name of the program", hint="pass another: --name shop")
     setting = _setting_of(plan)
     secrets = {f"{plan.secrets_section}.{key}": value for key, value in plan.secrets.items()}
-    config = {setting: plan.location}
+    config = {setting: plan.location} if plan.location else {}
     if has_secret(plan.location):
         secrets, config = {**secrets, **config}, {}
     return ProjectPlan(
@@ -106,14 +114,18 @@ def _plan(source: str, destination: str, options: LoadOptions) -> LoadPlan:
 
 
 def _setting_of(plan: LoadPlan) -> str:
-    return f"destination.{plan.factory}.bucket_url"
+    return f"destination.{plan.factory}.{plan.location_argument}"
+
+
+def _target_of(plan: LoadPlan) -> str:
+    return {"duckdb": "DuckDB", "postgres": "Postgres"}.get(plan.factory, f"{plan.factory} tables")
 
 
 def _program(plan: LoadPlan) -> str:
     declarations = ["", "", *plan.declarations] if plan.declarations else []
     body = (*plan.setting_lines, *plan.body, "return info")
     return _text(
-        f'"""Loads a table from {_ORIGINS[plan.kind]} to {plan.factory} tables."""',
+        f'"""Loads a table from {_ORIGINS[plan.kind]} to {_target_of(plan)}."""',
         "",
         *plan.imports,
         *declarations,
@@ -131,18 +143,31 @@ def _program(plan: LoadPlan) -> str:
 
 def _test(plan: LoadPlan, setting: str) -> str:
     variable = setting.upper().replace(".", "__")
+    if plan.factory == "postgres":
+        place, needs = "a database for tests, which TEST_DATABASE_URL names", f'os.environ["{_TEST_URL}"]'
+    else:
+        name = "test.duckdb" if plan.factory == "duckdb" else "lake"
+        place, needs = "a folder that pytest deletes", f'str(tmp_path / "{name}")'
+    is_skipped = plan.factory == "postgres"
     return _text(
-        '"""The load, into a folder that pytest deletes."""',
+        f'"""The load, into {place}."""',
         "",
+        *(("import os",) if is_skipped else ()),
         "from pathlib import Path",
         "",
         f"import {plan.pipeline_name}",
+        *(("import pytest",) if is_skipped else ()),
         "",
         "",
+        *(
+            (f'@pytest.mark.skipif("{_TEST_URL}" not in os.environ, reason="needs {_TEST_URL}")',)
+            if is_skipped
+            else ()
+        ),
         "def test_rows_are_loaded(tmp_path, monkeypatch):",
         "    monkeypatch.chdir(Path(__file__).parent)",
         '    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))',
-        f'    monkeypatch.setenv("{variable}", str(tmp_path / "lake"))',
+        f'    monkeypatch.setenv("{variable}", {needs})',
         "",
         f"    info = {plan.pipeline_name}.run()",
         "",
@@ -174,11 +199,14 @@ def _gitignore(plan: LoadPlan) -> str:
     location = plan.location.removeprefix("./").strip("/")
     is_local = not plan.location.startswith(("/", "..", "~")) and not _URL.match(plan.location)
     tables = [f"/{location}/"] if is_local and location not in {"", "."} else []
+    if plan.factory in DATABASES:
+        tables = ["*.duckdb"] if plan.factory == "duckdb" else []
     return _text("secrets.toml", "__pycache__/", ".pytest_cache/", ".venv/", *tables)
 
 
 def _pyproject(plan: LoadPlan) -> str:
-    extras = ["cli", {"delta": "delta", "iceberg": "iceberg"}.get(plan.factory, "spark")]
+    extras = ["cli", *_EXTRAS.get(plan.factory, ("spark",))]
+    drivers = ', "psycopg[binary]"' if plan.factory == "postgres" else ""
     extras += {"rest": ["rest"], "files": ["spark"], "sql": ["spark"]}.get(plan.kind, [])
     extras += ["s3"] if plan.location.startswith(("s3:", "s3a:")) else []
     return _text(
@@ -186,7 +214,7 @@ def _pyproject(plan: LoadPlan) -> str:
         f'name = "{plan.pipeline_name.replace("_", "-")}"',
         'version = "0.1.0"',
         'requires-python = ">=3.11"',
-        f'dependencies = ["penstock[{",".join(dict.fromkeys(extras))}]"]',
+        f'dependencies = ["penstock[{",".join(dict.fromkeys(extras))}]"{drivers}]',
         "",
         "[dependency-groups]",
         'dev = ["pytest"]',

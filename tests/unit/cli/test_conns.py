@@ -7,6 +7,7 @@ import socket
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
 from tests.command_documents import read_documents
 from tests.restapi import KEY, PASSWORD, TOKEN, USER, Api
@@ -348,6 +349,26 @@ def test_a_folder_that_does_not_exist_is_not_created(project: Path) -> None:
     assert document["verdict"] == "ok"
     assert f"{project}/new/lake is created by the first load" in document["fact"]
     assert not (project / "new").exists()
+
+
+def test_a_file_of_duckdb_is_opened_or_will_be_created(project: Path) -> None:
+    address = "duckdb:///shop.duckdb"
+    before = result(project, config=f'[destination.duckdb]\ncredentials = "{address}"')
+    duckdb.connect("shop.duckdb").close()
+    after = result(project, config=f'[destination.duckdb]\ncredentials = "{address}"')
+
+    assert (before["verdict"], before["kind"], before["address"]) == ("ok", "file", address)
+    assert before["fact"].endswith("shop.duckdb is created by the first load")
+    assert after["verdict"] == "ok"
+    assert "shop.duckdb can be opened, DuckDB v" in after["fact"]
+
+
+def test_the_fields_of_a_postgres_destination_need_no_driver(project: Path, closed_port: int) -> None:
+    fields = f'host = "127.0.0.1"\nport = {closed_port}\ndatabase = "shop"\nusername = "ada"'
+    tested = result(project, secrets=f"[destination.postgres.credentials]\n{fields}")
+
+    assert tested["verdict"] == "failure"
+    assert f"127.0.0.1:{closed_port}" in tested["fact"]
 
 
 def test_a_file_in_place_of_a_folder_fails(project: Path) -> None:

@@ -118,6 +118,32 @@ def test_the_location_is_a_setting_of_its_destination(destination: str) -> None:
     assert ("/lake/" in project.files[".gitignore"].split()) == (destination == "iceberg:./lake")
 
 
+def test_the_file_of_a_database_is_a_setting_and_not_in_version_control() -> None:
+    project = plan("python", "duckdb:///shop.duckdb")
+
+    settings = tomllib.loads(project.files[".penstock/config.toml"])
+    assert settings == {"destination": {"duckdb": {"credentials": "shop.duckdb"}}}
+    assert "*.duckdb" in project.files[".gitignore"].split()
+    assert '"penstock[cli,duckdb]"' in project.files["pyproject.toml"]
+
+
+def test_a_project_into_duckdb_needs_no_location_and_passes_its_test(disk: Path) -> None:
+    assert init("python", "duckdb", "--name", "shop").exit_code == 0
+
+    tested = run_in(Path("shop"), [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"])
+
+    assert "1 passed" in tested.stdout
+
+
+def test_the_test_of_a_project_into_postgres_needs_a_database_for_tests() -> None:
+    project = plan("python", f"postgresql://ada:{SECRET}@db/shop")
+
+    secrets = tomllib.loads(project.files[".penstock/secrets.toml"])
+    assert secrets["destination"]["postgres"]["credentials"] == f"postgresql://ada:{SECRET}@db/shop"
+    assert 'skipif("TEST_DATABASE_URL" not in os.environ' in project.files[f"test_{project.name}.py"]
+    assert '"psycopg[binary]"' in project.files["pyproject.toml"]
+
+
 @pytest.mark.parametrize(("confirmation", "code", "is_kept"), [((), 2, True), (("--yes",), 0, False)])
 def test_a_changed_file_is_overwritten_only_when_confirmed(
     confirmation: tuple[str, ...], code: int, is_kept: bool

@@ -117,6 +117,24 @@ def test_a_destination_is_a_location_with_a_format(destination: str, code: str) 
 
 
 @pytest.mark.parametrize(
+    ("destination", "code", "pipeline_name"),
+    [
+        ("duckdb:///data/shop.duckdb", 'duckdb(credentials="data/shop.duckdb")', "orders_to_shop"),
+        ("shop.duckdb", 'duckdb(credentials="shop.duckdb")', "orders_to_shop"),
+        ("duckdb", "duckdb()", "orders_to_duckdb"),
+        ("postgresql://ada@db/shop", 'postgres(credentials="postgresql://ada@db/shop")', "orders_to_shop"),
+        (f"postgres://ada:{SECRET}@db/shop", "postgres(credentials=database_url)", "orders_to_shop"),
+    ],
+)
+def test_a_destination_is_a_database(destination: str, code: str, pipeline_name: str) -> None:
+    load = plan("orders.csv", destination)
+
+    assert f"database = penstock.destinations.{code}" in load.script
+    assert load.pipeline_name == pipeline_name
+    assert SECRET not in load.script
+
+
+@pytest.mark.parametrize(
     ("source", "destination", "options", "message"),
     [
         ("orders.csv", "lake", {"disposition": "merge"}, "--primary-key"),
@@ -125,6 +143,7 @@ def test_a_destination_is_a_location_with_a_format(destination: str, code: str) 
         ("postgrsql://db/shop", "lake", {}, "did you mean 'postgresql'?"),
         ("orders.csv", "icberg:lake", {}, "did you mean 'iceberg'?"),
         ("orders.csv", "delta", {}, "delta:./lake"),
+        ("orders.csv", "postgres", {}, "postgresql://host/database"),
     ],
 )
 def test_an_error_names_the_remedy(
