@@ -129,7 +129,7 @@ class DuckDbDatabase(SqlDatabase):
         self._catalog: str | None = None
         self._lock = threading.Lock()
         self._keeps_open = False
-        self._kept: Any = None
+        self._connection: Any = None
 
     def keep_open(self) -> None:
         """Leave the file open from its next use until `close`: each time it is opened takes 20 ms."""
@@ -138,9 +138,9 @@ class DuckDbDatabase(SqlDatabase):
     def close(self) -> None:
         """Close the file, and from now on open it for each block."""
         with self._lock:
-            kept, self._kept, self._keeps_open = self._kept, None, False
-        if kept is not None:
-            kept.close()
+            connection, self._connection, self._keeps_open = self._connection, None, False
+        if connection is not None:
+            connection.close()
 
     @contextmanager
     def connect(self) -> Iterator[DuckDbConnection]:
@@ -167,9 +167,9 @@ class DuckDbDatabase(SqlDatabase):
         with self._lock:
             if not self._keeps_open:
                 return closing(self._open())
-            if self._kept is None:
-                self._kept = self._open()
-            return nullcontext(self._kept)
+            if self._connection is None:
+                self._connection = self._open()
+            return nullcontext(self._connection)
 
     def _open(self) -> AbstractContextManager[Any]:
         with translated_errors(path=self._path):
