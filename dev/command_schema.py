@@ -27,6 +27,7 @@ from penstock.package.info import LoadPackageDocument, PackageJobDocument
 from penstock.pipeline.adopt import AdoptionDocument
 from penstock.pipeline.state import TPipelineState
 from penstock.pipeline.trace import PipelineTraceDocument, RunStartDocument
+from penstock.pipeline.undo import UndoDocument
 from penstock.schema.stored_schema import TStoredSchema
 
 VERSION: Final = 1
@@ -58,9 +59,11 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "pipeline state": TPipelineState,
     "pipeline sync": documents.SyncDocument,
     "pipeline trace": PipelineTraceDocument | RunStartDocument,
+    "pipeline undo": UndoDocument,
     "pipeline why": documents.ColumnHistoryDocument,
     "run": documents.RunDocument,
     "sources": documents.ComponentDocument,
+    "undo": UndoDocument,
 }
 """The type of each object that a command prints; the name of the pipeline is left out."""
 _PLAIN_TYPES: Final[Mapping[Any, str]] = {

@@ -556,7 +556,7 @@ MUTANTS = (
     spark(
         "mark of a table's commit",
         "destinations/delta/run.py",
-        '        options = {"mergeSchema": "true", **_transaction_options(mark), **self._file_size_options()}\n',
+        '        options = {"mergeSchema": "true", **transaction_options(mark), **self._file_size_options()}\n',
         '        options = {"mergeSchema": "true", "userMetadata": load_metadata(mark), **self._file_size_options()}\n',
         "tests/flow/test_delta_once.py",
     ),

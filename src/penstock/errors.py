@@ -64,6 +64,7 @@ PenstockError
 │   ├── TableVersionGone
 │   ├── TablesMovedOn
 │   ├── UnboundColumnException
+│   ├── UndoRefused
 │   ├── UnknownDestination
 │   ├── UnknownSourceReference
 │   ├── UnsafePath
@@ -1102,6 +1103,25 @@ class UnboundColumnException(UsageError):
             f"column {column!r} has no data type",
             hint="declare its data_type, or load a row with a value for it",
             column=column,
+        )
+
+
+class UndoRefused(UsageError):
+    """Complete loads cannot be undone; nothing was changed."""
+
+    code = "undo-refused"
+
+    def __init__(self, *, load_ids: Sequence[str], reasons: Sequence[str], can_force: bool) -> None:
+        hint = "restore the tables by hand, or run the pipeline to load on top of these loads"
+        if can_force:
+            hint = "force=True (--force) overwrites these changes with the rows before the undone loads"
+        super().__init__(
+            f"{'loads' if len(load_ids) > 1 else 'load'} {', '.join(load_ids)} cannot be undone: "
+            f"{'; '.join(reasons)}",
+            hint=hint,
+            load_ids=tuple(load_ids),
+            reasons=tuple(reasons),
+            can_force=can_force,
         )
 
 

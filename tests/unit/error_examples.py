@@ -142,6 +142,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "tables": {"orders": "orders was changed after version 7"},
     },
     "UnboundColumnException": {"column": "price"},
+    "UndoRefused": {
+        "load_ids": ("1794700870.5",),
+        "reasons": ("orders has version 8 (WRITE) by another writer",),
+        "can_force": True,
+    },
     "UnknownDestination": {"name": "detla", "known": ("delta",)},
     "UnknownSourceReference": {"ref": "shop", "tried": ("shop", "sources.shop.shop")},
     "UnsafePath": {"name": "../secrets.toml", "reason": "it leads out of its folder or has an empty part"},

@@ -21,6 +21,7 @@ from penstock.cli.kill_report import KillReport, is_exactly_once, kill_document
 from penstock.cli.load import load
 from penstock.cli.output import VERDICT_MARKS, print_json
 from penstock.cli.packages import print_package, print_packages
+from penstock.cli.pipeline_changes import undo
 from penstock.cli.pipeline_options import AsJson, with_named_pipeline
 from penstock.cli.pipelines import pipelines
 from penstock.cli.program import run_program, run_source
@@ -212,6 +213,7 @@ def packages(
 app.command()(sources)
 app.command()(destinations)
 app.command()(with_named_pipeline(adopt))
+app.command()(with_named_pipeline(undo))
 
 
 def _package_infos(packages: Packages) -> Iterator[LoadPackageInfo]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 EXIT_NOT_CONFIRMED = 2
 """The exit code of a command that needs a confirmation and has no terminal."""
 _AFTER_DROP_TEXT = "The next run extracts the dropped data again and starts work items from scratch."
+_AFTER_UNDO_TEXT = "State and schema are those before these loads: the next run extracts their rows again."
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -158,6 +159,32 @@ def abort_packages(
         print_json(document)
     else:
         print_text("No packages are pending." if plan is None else f"Aborted {len(affected)}.")
+
+
+def undo(
+    ref: PipelineRef,
+    load_id: Annotated[
+        str | None, typer.Argument(help="The oldest load to undo; by default the last load.")
+    ] = None,
+    *,
+    last: Annotated[int, typer.Option("--last", min=1, help="The number of loads to undo.")] = 1,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite what others have changed in the tables since.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Undo the last complete loads, by a separate load; ask first."""
+    pipeline = ref.open()
+    plan = pipeline.undo(load_id, last=last, dry_run=True)
+    if not plan.is_pending:
+        plan.raise_if_refused(force=force)
+    confirm([*plan.lines(), _AFTER_UNDO_TEXT], yes=yes)
+    result = pipeline.undo(load_id, last=last, force=force)
+    if as_json:
+        print_json(result.asdict())
+    else:
+        print_text(f"Undone by load {result.load_id}.")
 
 
 def fail_job(

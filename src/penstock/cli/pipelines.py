@@ -24,6 +24,7 @@ from penstock.cli.pipeline_changes import (
     fail_job,
     pending_ids,
     sync,
+    undo,
 )
 from penstock.cli.pipeline_options import (
     AsJson,
@@ -245,6 +246,7 @@ pipeline_commands.command("drop-pending-packages", help="The same as drop-pendin
 )
 pipeline_commands.command()(with_pipeline(drop))
 pipeline_commands.command("abort-packages")(with_pipeline(abort_packages))
+pipeline_commands.command()(with_pipeline(undo))
 
 
 @pipeline_commands.command("load-package")

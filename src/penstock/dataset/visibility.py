@@ -79,6 +79,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         "sequence": "bigint",
         "manifest_hash": "string",
         "tables": "string",
+        "undoes": "string",
     },
     VERSION_TABLE: {
         "version": "bigint",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from penstock.errors import DestinationTerminalException, IdentifierTooLongException
@@ -11,7 +11,7 @@ from penstock.interfaces.table_strategies import loader_file_format, merge_strat
 from penstock.schema import root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -253,6 +253,10 @@ class LoadCommit:
     """The timestamp of the load, at which versions of rows change."""
     confirm: Callable[[], None]
     """Called when only the commit itself is left; raises if the load must not be committed any more."""
+    undone_tables: Sequence[str] = ()
+    """The tables that lose the rows of the loads that this one undoes; nested tables before their roots."""
+    removed_columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns that the undone loads added, by table."""
 
 
 class WithAtomicCommit(ABC):
@@ -416,3 +420,69 @@ class WithUndo(ABC):
         It is called before `undo`: a process that lost its lease may be about to commit.
         """
         return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRestore:
+    """The return of a table to an earlier version, by the undo of complete loads."""
+
+    table: str
+    version: int | None
+    """The version to restore; None if the undone loads created the table: it is dropped."""
+    newest: int | None
+    """The newest commit when the undo was planned."""
+    other_changes: tuple[str, ...] = ()
+    """Commits since that version that are not of loads of the pipeline; a restore overwrites them."""
+    obstacle: str | None = None
+    """The reason why the version cannot be restored."""
+    deletes_rows: bool = False
+    """Whether the rows of the undone loads are deleted instead: a database keeps no versions."""
+
+
+def missing_table(table: str, version: int | None) -> TableRestore:
+    """Return the impossible restore of a table that does not exist."""
+    obstacle = f"{table} does not exist any more"
+    return TableRestore(table=table, version=version, newest=None, obstacle=obstacle)
+
+
+class WithRowUndo(ABC):
+    """Can delete the rows that loads have appended, and the tables and columns that they created.
+
+    `WithAtomicCommit.commit_load` does it.
+    """
+
+    @abstractmethod
+    def plan_row_undo(
+        self, table: str, load_ids: Sequence[str], *, is_created: bool, rows: int | None
+    ) -> TableRestore:
+        """Return what the undo of loads does to a table; nothing is changed.
+
+        With `is_created` these loads created the table; `rows` is the number of rows that they appended.
+        """
+
+
+def restore_refused(table: str, changes: Sequence[str]) -> DestinationTerminalException:
+    """Return the error of a table that another writer has changed since its restore was planned."""
+    return DestinationTerminalException(
+        f"{table} was changed after the undo was planned: {'; '.join(changes) or 'by another writer'}",
+        hint="abort the undo with drop_pending_packages(), and look at the plan of a new one",
+        table=table,
+    )
+
+
+class WithTableRestore(ABC):
+    """Can restore recorded versions of tables, each by a new commit."""
+
+    @abstractmethod
+    def plan_restore(self, table: str, version: int | None, own_loads: Container[str]) -> TableRestore:
+        """Return what the restore of a version would do; nothing is changed.
+
+        `own_loads` are the complete loads of the pipeline. Commits of others since the version are listed.
+        """
+
+    @abstractmethod
+    def restore(self, planned: TableRestore, mark: LoadMark, *, overwrites: bool) -> AppliedJob:
+        """Restore a version by one commit with the mark of the load of the undo. Idempotent.
+
+        With `overwrites` commits since the plan are overwritten; without it they are an error.
+        """

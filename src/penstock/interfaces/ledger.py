@@ -27,6 +27,12 @@ class CommitRecord:
     sequence: int | None = None
     manifest_hash: str | None = None
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    undoes: tuple[str, ...] = ()
+    """The loads that this one undid, oldest first."""
+
+    def as_doc(self) -> dict[str, Any]:
+        """Return the fields with their values, without `undoes` where it is empty."""
+        return {key: value for key, value in asdict(self).items() if key != "undoes" or value}
 
 
 class CompleteLoad(NamedTuple):

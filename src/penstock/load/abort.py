@@ -38,7 +38,7 @@ def commits_to_undo(manifest: Manifest, target: LoadTarget) -> tuple[AppliedJob,
     decision = target.packages.slots.find_decision(manifest.sequence)
     if decision is not None and decision.decision == "commit":
         raise LoadIsDecided(load_id=manifest.load_id, sequence=manifest.sequence)
-    if not has_started(target.packages.package(manifest.load_id)):
+    if not _may_have_commits(manifest, target):
         return ()
     commits: list[AppliedJob] = []
     moved_on: dict[str, str] = {}
@@ -67,7 +67,7 @@ def abort_load(manifest: Manifest, target: LoadTarget, commits: Sequence[Applied
     has its tables fenced even if it has no commits. Raise when the load is already committed.
     """
     target.assert_leased()
-    started = has_started(target.packages.package(manifest.load_id))
+    started = _may_have_commits(manifest, target)
     facts = {_COMMITS_KEY: [asdict(table) for table in commits]} if started else None
     decision = target.packages.abort(manifest, facts)
     if decision.facts:
@@ -92,7 +92,14 @@ def undo_commits(manifest: Manifest, decision: LoadDecision, target: LoadTarget)
         _LOG.warning("load %s is aborted and rolled back in %s", manifest.load_id, ", ".join(undone))
 
 
+def _may_have_commits(manifest: Manifest, target: LoadTarget) -> bool:
+    """Return whether a sealed load may have changed a table; an undo has no jobs that show it."""
+    return manifest.undo is not None or has_started(target.packages.package(manifest.load_id))
+
+
 def _tables_of(manifest: Manifest, target: LoadTarget) -> list[str]:
+    if manifest.undo is not None:
+        return [planned.table for planned in manifest.undo.tables if planned.version is not None]
     chains = chains_of(manifest.tables, target.schema.tables)
     return [table for chain in chains for table in chain.tables]
 

@@ -32,6 +32,7 @@ from penstock.load.plan import (
 )
 from penstock.load.refresh import clear_tables, drop_removed_tables
 from penstock.load.report import FailedJob, PackageReport, TableReport
+from penstock.load.undo import restore_tables
 from penstock.package import package_context
 from penstock.package.folder import list_folders
 from penstock.package.manifest import job_sizes
@@ -56,6 +57,8 @@ def load(
     manifest: Manifest, target: LoadTarget, *, state: StateInfo, load_settings: LoaderConfiguration
 ) -> PackageReport:
     """Roll a sealed package forward. Idempotent: any process may do it, any number of times."""
+    if manifest.undo is not None:
+        return _load_undo(manifest, target, state)
     started, started_at = time.monotonic(), datetime.now(UTC)
     package = target.packages.package(manifest.load_id)
     chains = chains_of(manifest.tables, target.schema.tables)
@@ -97,16 +100,7 @@ def load(
     return PackageReport(
         load_id=manifest.load_id,
         sequence=manifest.sequence,
-        tables=tuple(
-            TableReport(
-                table=job.table,
-                rows=job.rows,
-                version=job.version_after,
-                skipped=job.skipped,
-                bytes=sizes.get(job.table),
-            )
-            for job in applied.values()
-        ),
+        tables=_table_reports(applied, sizes),
         dataset_name=manifest.dataset_name,
         started_at=started_at,
         jobs=job_board.metrics(),
@@ -116,6 +110,45 @@ def load(
         ),
         seconds=time.monotonic() - started,
         is_first=is_first,
+    )
+
+
+def _load_undo(manifest: Manifest, target: LoadTarget, state: StateInfo) -> PackageReport:
+    """Roll a sealed undo forward: restore its tables, then commit schema, state and ledger row."""
+    started, started_at = time.monotonic(), datetime.now(UTC)
+    with _load_package_context(target.packages.package(manifest.load_id), state):
+        if _commits_atomically(target):
+            applied = results_by_table(_commit_atomically(manifest, target, state))
+        else:
+            applied = restore_tables(manifest, target)
+            target.assert_leased()
+            target.packages.commit(manifest)
+            if not _commit_to_ledger(manifest, target, state, applied):
+                raise _completed_elsewhere(manifest)
+        _complete(manifest, target, is_last_attempt=False)
+    _finish(manifest, target)
+    return PackageReport(
+        load_id=manifest.load_id,
+        sequence=manifest.sequence,
+        tables=_table_reports(applied, {}),
+        dataset_name=manifest.dataset_name,
+        started_at=started_at,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _table_reports(
+    applied: Mapping[str, AppliedJob], sizes: Mapping[str, int | None]
+) -> tuple[TableReport, ...]:
+    return tuple(
+        TableReport(
+            table=job.table,
+            rows=job.rows,
+            version=job.version_after,
+            skipped=job.skipped,
+            bytes=sizes.get(job.table),
+        )
+        for job in applied.values()
     )
 
 
@@ -286,7 +319,7 @@ def _commit_to_ledger(
 
 
 def _commit_atomically(
-    manifest: Manifest, target: LoadTarget, state: StateInfo, job_board: JobBoard
+    manifest: Manifest, target: LoadTarget, state: StateInfo, job_board: JobBoard | None = None
 ) -> Sequence[AppliedJob]:
     """Commit all tables with schema, state and ledger row; the load is decided inside of the transaction.
 
@@ -299,6 +332,7 @@ def _commit_atomically(
         target.assert_leased()
         target.packages.commit(manifest)
 
+    undone = () if manifest.undo is None else manifest.undo.tables
     with target.client() as client:
         if not isinstance(client, WithAtomicCommit):
             raise InternalError(f"{type(client).__name__} has no atomic commit", hint="report this")
@@ -306,17 +340,19 @@ def _commit_atomically(
             LoadCommit(
                 tables=[
                     table
-                    for chain in job_board.chains
-                    if not has_failed_job(chain, job_board.states)
+                    for chain in (job_board.chains if job_board else ())
+                    if job_board and not has_failed_job(chain, job_board.states)
                     for table in chain.tables
                 ],
-                job_paths=job_board.completed_paths(),
+                job_paths=job_board.completed_paths() if job_board else {},
                 removed_tables=tuple(manifest.removed_tables),
                 schema=_schema_row(schema),
                 state=state,
                 record=_commit_record(manifest, schema, {}),
                 created_at=package.state()["created_at"],
                 confirm=confirm,
+                undone_tables=[planned.table for planned in undone if planned.deletes_rows],
+                removed_columns={} if manifest.undo is None else manifest.undo.removed_columns,
             )
         )
     if applied is None:
@@ -336,6 +372,7 @@ def _commit_record(
         sequence=manifest.sequence,
         manifest_hash=manifest.content_hash,
         tables={**tables, **{name: {"dropped": True} for name in manifest.removed_tables}},
+        undoes=() if manifest.undo is None else manifest.undo.load_ids,
     )
 
 

@@ -18,7 +18,7 @@ from penstock.package.layout import (
     TVersionedState,
 )
 from penstock.package.loader_files import LoaderFiles, read_loader_files
-from penstock.package.manifest import Manifest, TableEntry
+from penstock.package.manifest import Manifest, TableEntry, UndoneLoads
 from penstock.package.package import Package, package_context
 from penstock.package.package_storage import PackageStorage
 from penstock.package.packages import Packages, Retention
@@ -54,6 +54,7 @@ __all__ = [
     "TLoadPackageStatus",
     "TVersionedState",
     "TableEntry",
+    "UndoneLoads",
     "clear_destination_state",
     "commit_load_package_state",
     "create_load_id",

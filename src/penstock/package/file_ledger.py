@@ -155,7 +155,7 @@ class FileLedger:
         name = _load_file(record.schema_name, record.load_id)
         if not self._store.has_file(name):
             self._announce(record)
-        return self._store.put_if_absent(name, as_json(asdict(record)))
+        return self._store.put_if_absent(name, as_json(record.as_doc()))
 
     def last_schema(self, schema_name: str | None = None) -> StorageSchemaInfo | None:
         """Return the newest stored version of a schema, or of any schema."""
@@ -399,9 +399,8 @@ def _schema_timestamp(name: str) -> float:
 
 def _commit_record(document: Mapping[str, Any]) -> CommitRecord:
     # Rows of dlt lack our columns, and later releases of either tool may add some.
-    return CommitRecord(
-        **{key: document[key] for key in CommitRecord.__dataclass_fields__ if key in document}
-    )
+    values = {key: document[key] for key in CommitRecord.__dataclass_fields__ if key in document}
+    return CommitRecord(**{**values, "undoes": tuple(values.get("undoes", ()))})
 
 
 def _row_document(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
-from penstock.interfaces import LoadMark, ParsedLoadJobFileName
+from penstock.interfaces import LoadMark, ParsedLoadJobFileName, TableRestore
 from penstock.package.control_file import encode_control, without_version
 from penstock.package.folder import DataFolder
 from penstock.package.storage import from_json
@@ -64,6 +64,29 @@ def _sum_if_known(sizes: Sequence[int | None]) -> int | None:
     return sum(counted) if len(counted) == len(sizes) else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoneLoads:
+    """The complete loads that a load undoes, and the tables that it returns to their versions before them."""
+
+    load_ids: tuple[str, ...]
+    """Oldest first."""
+    tables: tuple[TableRestore, ...]
+    overwrites: bool = False
+    """Whether changes of others since are overwritten."""
+    removed_columns: Mapping[str, Any] = field(default_factory=dict)
+    """The columns that the loads added to tables that stay, by table, where no version is restored."""
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> UndoneLoads:
+        """Read an entry; a missing or wrong field is a `KeyError` or `TypeError`."""
+        tables = (
+            TableRestore(**{**table, "other_changes": tuple(table["other_changes"])})
+            for table in document["tables"]
+        )
+        values = {**document, "load_ids": tuple(document["load_ids"]), "tables": tuple(tables)}
+        return validate_fields(UndoneLoads(**values))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
     """Everything needed to apply a load any number of times. Its size grows with tables, not with files."""
@@ -84,6 +107,8 @@ class Manifest:
     """Tables that this load truncates."""
     origins: tuple[ColumnOrigin, ...] = field(default=(), repr=False)
     """The origins of columns and types that the schema before this load has not."""
+    undo: UndoneLoads | None = None
+    """The loads that this load undoes; it has no rows."""
     stored_hash: str | None = field(default=None, repr=False, compare=False)
     """The hash of the bytes that this was read from; None for a manifest that is not written yet."""
 
@@ -97,6 +122,8 @@ class Manifest:
         del document["stored_hash"]
         if not self.origins:
             del document["origins"]
+        if self.undo is None:
+            del document["undo"]
         return encode_control(document)
 
     @cached_property
@@ -142,6 +169,8 @@ class Manifest:
             content["origins"] = tuple(
                 ColumnOrigin.from_dict(origin) for origin in content.get("origins", ())
             )
+            undo = content.get("undo")
+            content["undo"] = None if undo is None else UndoneLoads.from_dict(undo)
             return validate_fields(Manifest(**content))
         except (KeyError, TypeError, ValueError) as error:
             raise PackageDamaged(path=path, reason=f"{error} is missing or wrong in it") from error

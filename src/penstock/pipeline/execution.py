@@ -5,12 +5,11 @@ A run resumes a sealed load, loads pending packages, extracts, and normalizes, s
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import logger, redact
-from penstock.errors import LeaseLost, PenstockError, SlotTaken, StorageFull, in_stage
+from penstock.errors import SlotTaken, in_stage
 from penstock.extract.waves.checkpoints import has_waves
 from penstock.extract.waves.executors import ExecutorBackend
 from penstock.load.run import finish_committed_load, load
@@ -38,11 +37,11 @@ from penstock.pipeline.restore import (
     with_destination_naming,
     with_source_schema,
 )
-from penstock.pipeline.signals import masked_interrupt
+from penstock.pipeline.root_cause import raise_root_cause
 from penstock.pipeline.state import state_after_package, state_row, with_version
 from penstock.pipeline.sync import drop_outdated_packages, sync_local_copies
+from penstock.pipeline.undo import create_undo, mark_undo, plan_undo, refuse_if_pending, undo_of
 from penstock.pipeline.workspace import Workspace
-from penstock.spark.storage_errors import as_storage_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.target import Target
     from penstock.pipeline.trace import TPipelineStep
     from penstock.pipeline.unbound_packages import UnboundPackages
+    from penstock.pipeline.undo import LoadUndo
     from penstock.schema import Schema
 
 _LOG = logger("penstock.pipeline")
@@ -144,7 +144,7 @@ class Execution:
                 self._workspace.client,
                 self._recorder.step("extract"),
                 self._workspace.offer_sessions(),
-                _raise_root_cause(lease),
+                raise_root_cause(lease),
             ):
                 self._recorder.has_begun_work = True
                 check_package_root(self._workspace, record=False)
@@ -175,6 +175,25 @@ class Execution:
             for package in self._packages.with_status("normalized"):
                 self._normalize_and_load(package, lease)
 
+    def undo(self, *, load_id: str | None, last: int, force: bool) -> LoadUndo:
+        """Undo the last complete loads. An undo that an earlier call left is completed instead."""
+        with self._lease("load") as lease:
+            sealed = self._last_sealed_load(lease)
+            pending = sealed.to_load if sealed else None
+            if pending is not None and pending.undo is not None:
+                self._resume_sealed_load(sealed, lease)
+                return undo_of(pending)
+            with self._recorder.attribute_errors("load"):
+                refuse_if_pending(pending, self._packages, self._unbound)
+                plan = plan_undo(self._workspace, load_id=load_id, last=last)
+                plan.undo.raise_if_refused(force=force)
+                sequence = self._workspace.next_sequence(self._last_sequence)
+                manifest = create_undo(plan, self._workspace, sequence=sequence, overwrites=force)
+                self._seal_manifest(manifest, lease)
+                mark_undo(plan, manifest, self._workspace, lease)
+            self._load_sealed(manifest, lease)
+            return undo_of(manifest)
+
     # --- begin and end
 
     @contextmanager
@@ -190,7 +209,7 @@ class Execution:
             with self._workspace.lease(on_lost=self._workspace.interrupt) as lease, self._workspace.client:
                 self._recorder.has_begun_work, self._recorder.default_step = True, default_step
                 try:
-                    with _raise_root_cause(lease):
+                    with raise_root_cause(lease):
                         self._check_package_root()
                         self._note_restored_state()
                         yield lease
@@ -437,11 +456,14 @@ class Execution:
             truncated=truncated_tables(snapshot.schema, extracted),
             origins=normalized.origins,
         )
+        self._seal_manifest(manifest, lease)
+        return manifest
+
+    def _seal_manifest(self, manifest: Manifest, lease: Lease) -> None:
         lease.confirm()
         if not self._packages.seal(manifest, after=self._last_sequence):
             raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
         self._last_sequence = manifest.sequence
-        return manifest
 
     def _load_sealed(self, manifest: Manifest, lease: Lease) -> None:
         load_target = self._workspace.load_target(manifest, lease)
@@ -460,31 +482,3 @@ class Execution:
         """Attribute errors in a block to the load of a package."""
         with self._recorder.attribute_errors("load"), in_stage("load", load_id=load_id):
             yield
-
-
-@contextmanager
-def _raise_root_cause(lease: Lease) -> Iterator[None]:
-    """Raise the root cause of an error instead, where the error does not name it itself."""
-    handled = sys.exception()
-    try:
-        yield
-    except Exception as error:
-        cause = masked_interrupt(error, handled=handled) or _root_cause(error, lease)
-        if cause is None:
-            raise
-        raise cause from error
-
-
-def _root_cause(error: Exception, lease: Lease) -> Exception | None:
-    """Return the root cause of an error that does not name it itself; None where it does."""
-    # A full disk ends the lease too: its holder cannot write its heartbeats.
-    if isinstance(error, LeaseLost | StorageFull):
-        return None
-    try:
-        # A run that took over finishes the same packages, and this one fails on what the other has done.
-        lease.confirm()
-    except LeaseLost as lost:
-        return lost
-    except OSError:
-        _LOG.debug("the state of the lease cannot be read", exc_info=True)
-    return None if isinstance(error, PenstockError) else as_storage_error(error)

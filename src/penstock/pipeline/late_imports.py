@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         sync,
         target,
         unbound_packages,
+        undo,
         workspace,
     )
     from penstock.spark import cursor, frame_writer
@@ -57,6 +58,7 @@ __all__ = [
     "sync",
     "target",
     "unbound_packages",
+    "undo",
     "workspace",
 ]
 _PATHS: Final = {
@@ -87,6 +89,7 @@ _NEED_SPARK: Final = frozenset(
         "frame_writer",
         "sync",
         "target",
+        "undo",
         "workspace",
     )
 )

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.target import Target
     from penstock.pipeline.trace import TPipelineStep
     from penstock.pipeline.unbound_packages import UnboundPackages
+    from penstock.pipeline.undo import LoadUndo
     from penstock.pipeline.workspace import Workspace
 
 
@@ -544,6 +545,28 @@ class Pipeline(SupportsPipeline):
 
     def _lease_arguments(self) -> dict[str, Any]:
         return {"pipeline_name": self.pipeline_name, "lease_times": self._unbound_packages().lease_times}
+
+    def undo(
+        self, load_id: str | None = None, *, last: int = 1, force: bool = False, dry_run: bool = False
+    ) -> LoadUndo:
+        """Undo the last complete load, or the last ones, by a separate load.
+
+        Each table returns to the version before these loads by a new commit, and tables that they created are
+        dropped. Schema and state are those before, so the next `run` extracts the undone rows again.
+        `load_id` is the oldest load to undo. Undos and undone loads do not count.
+
+        Refused, with nothing changed, if a version is gone or another writer has changed a table since.
+        `force` overwrites such changes. Returns what was done, or with `dry_run` what would be.
+        """
+        if dry_run:
+            with self._run_context():
+                workspace = late_imports.workspace.Workspace(self._target(), spark=self._spark)
+                try:
+                    return late_imports.undo.preview_undo(workspace, load_id=load_id, last=last)
+                finally:
+                    workspace.close()
+        with self._record_call("load") as recorder:
+            return self._execution(recorder).undo(load_id=load_id, last=last, force=force)
 
     def drop_resources(
         self,

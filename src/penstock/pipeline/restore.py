@@ -52,7 +52,7 @@ def restore(
     stored = stored_state(ledger, client, pipeline.pipeline_name)
     if stored is None:
         name = schema_name or pipeline.default_schema_name
-        state = _new_state(pipeline, name, target)
+        state = new_pipeline_state(pipeline, name, target)
     else:
         state = decode_state(stored.state)
         state["dataset_name"] = pipeline.dataset_name
@@ -73,10 +73,11 @@ def local_snapshot(
         schema = Schema(name) if stored is None else Schema.from_dict(stored)
         return _with_local_changes(schema, from_typed(state), pipeline.workdir)
     name = schema_name or pipeline.default_schema_name
-    return _with_local_changes(Schema(name), _new_state(pipeline, name, target), pipeline.workdir)
+    return _with_local_changes(Schema(name), new_pipeline_state(pipeline, name, target), pipeline.workdir)
 
 
-def _new_state(pipeline: PipelineContext, schema_name: str, target: Target | None) -> State:
+def new_pipeline_state(pipeline: PipelineContext, schema_name: str, target: Target | None) -> State:
+    """Return the state of a pipeline before its first load."""
     return new_state(
         pipeline_name=pipeline.pipeline_name,
         dataset_name=pipeline.dataset_name,

@@ -207,8 +207,12 @@ class Workspace:
 
     def _write_local_copies(self, manifest: Manifest) -> None:
         pipeline, schema = self.target.pipeline, dict(manifest.schema)
-        extracted = ExtractManifest.from_dict(self.packages.package(manifest.load_id).read_extracted())
-        discard_applied_changes(pipeline.workdir, pipeline.dataset_name, thaw(manifest.state), extracted)
+        if manifest.undo is None:
+            extracted = ExtractManifest.from_dict(self.packages.package(manifest.load_id).read_extracted())
+            discard_applied_changes(pipeline.workdir, pipeline.dataset_name, thaw(manifest.state), extracted)
+        else:
+            # A change by hand is based on the state that is undone.
+            pipeline.workdir.save_local_changes(pipeline.dataset_name, None)
         pipeline.workdir.save(state=manifest.state, schema=schema)
         pipeline.schema_files.export(Schema.from_dict(schema))
 

@@ -50,8 +50,10 @@ EXAMPLES: Mapping[str, str] = {
     "pipeline state": "",
     "pipeline sync": "--yes",
     "pipeline trace": "",
+    "pipeline undo": "--yes",
     "pipeline why": "orders.id",
     "sources": "",
+    "undo": "--pipeline shop --yes",
 }
 """The arguments of each command, without those of `run` and `pipeline show`, which other tests start."""
 STUCK = {"pipeline failed-jobs", "pipeline fail-job"}
@@ -102,7 +104,7 @@ def test_the_output_of_a_command_matches_the_schema(
     write_deltalake("lake/raw/buyers", table({"id": [1, 2]}))
     first, *rest = command.split()
     words = [first, "shop", *rest] if first == "pipeline" and rest != ["list"] else [first, *rest]
-    if command == "pipeline drop":
+    if command in {"pipeline drop", "pipeline undo", "undo"}:
         pipeline.drop_pending_packages()
     if command == "pipeline package":
         words += pipeline.list_completed_load_packages()

@@ -119,6 +119,7 @@ def test_the_folder_of_pipelines_is_an_option(tmp_path: Path, disk: Path) -> Non
         "drop-pending",
         "drop orders",
         "abort-packages",
+        "undo",
         "load-package",
         f"package {STUCK}",
     ],

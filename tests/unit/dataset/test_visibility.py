@@ -173,6 +173,7 @@ def test_a_row_of_dlt_has_nulls_in_the_columns_of_penstock() -> None:
         None,
         None,
         None,
+        None,
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.destinations.delta.addressing import CatalogTables, PathTables
 from penstock.destinations.delta.commit_gate import COMMIT_GATE
+from penstock.destinations.delta.commit_marks import USER_METADATA
 from penstock.destinations.delta.conflicts import retry_on_conflict
 from penstock.destinations.delta.ddl import (
     cluster_columns,
@@ -16,7 +17,7 @@ from penstock.destinations.delta.ddl import (
 from penstock.destinations.delta.existing_tables import ExistingDeltaTables
 from penstock.destinations.delta.history import SCHEMA_METADATA
 from penstock.destinations.delta.maintenance import DeltaMaintenance
-from penstock.destinations.delta.run import USER_METADATA, DeltaTables
+from penstock.destinations.delta.run import DeltaTables
 from penstock.destinations.delta.small_reads import read_columns, read_small_table
 from penstock.destinations.lake.client import LakeClient
 from penstock.destinations.lake.ddl import (

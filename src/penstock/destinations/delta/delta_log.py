@@ -11,6 +11,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, create_table_with_add_actions
@@ -122,6 +123,35 @@ class DeltaLog:
             if not self.store.put_if_absent(self._commit_path(version), content):
                 raise VersionExists(f"version {version} of {self.name} exists")
         return version
+
+    def restore(self, snapshot: Snapshot, version: int, mark: LoadMark) -> int:
+        """Commit the content of an earlier version as the version after a snapshot, and return its number."""
+        if snapshot.table is None:
+            raise InternalError(f"{self.name} has no version to restore")
+        try:
+            snapshot.table.restore(
+                version,
+                commit_properties=CommitProperties(
+                    custom_metadata={"userMetadata": load_metadata(mark)},
+                    max_commit_retries=0,
+                    app_transactions=[_transaction(mark)],
+                ),
+                post_commithook_properties=_NO_HOOKS,
+            )
+        except (CommitFailedError, DeltaError) as error:
+            if self._exists(snapshot.version + 1):
+                raise VersionExists(f"version {snapshot.version + 1} of {self.name} exists") from error
+            raise
+        return snapshot.version + 1
+
+    def files_to_restore(self, snapshot: Snapshot, version: int) -> frozenset[str] | None:
+        """Return the files that only an earlier version has, and not a snapshot; None if it is gone."""
+        try:
+            earlier = self._open(None, version)
+        except Exception as error:  # the library has no class for it
+            _log.debug("version %s of %s cannot be opened: %s", version, self.name, type(error).__name__)
+            return None
+        return _file_names(earlier) - (_file_names(snapshot.table) if snapshot.table else frozenset())
 
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a checkpoint of the version before a commit if it is a tenth one; a failure is only logged.
@@ -238,8 +268,17 @@ def _commit_properties(files: Sequence[DataFile], mark: LoadMark, mode: WriteMod
         },
         # A conflict is decided here: the table may have another schema, or the load itself.
         max_commit_retries=0,
-        app_transactions=[Transaction(app_id(mark), mark.sequence, int(time.time() * 1000))],
+        app_transactions=[_transaction(mark)],
     )
+
+
+def _transaction(mark: LoadMark) -> Transaction:
+    return Transaction(app_id(mark), mark.sequence, int(time.time() * 1000))
+
+
+def _file_names(table: DeltaTable) -> frozenset[str]:
+    """Return the files of a version, by their paths in the folder of the table."""
+    return frozenset(pa.table(table.get_add_actions(flatten=True))["path"].to_pylist())
 
 
 def _add_actions(files: Sequence[DataFile], indexed: Sequence[Path]) -> list[AddAction]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.parquet as pq
 
 from penstock.destinations.delta.commit_gate import COMMIT_GATE
-from penstock.destinations.delta.conflicts import retry_on_conflict
+from penstock.destinations.delta.conflicts import VersionExists, retry_on_conflict
 from penstock.destinations.delta.file_commit_plan import find_obstacle, library_address
 from penstock.destinations.delta.file_stats import DataFile, describe_file
 from penstock.destinations.delta.history import app_id
@@ -153,6 +153,51 @@ def commit_job_files(
         mark=mark,
         mode="overwrite" if replaces_rows else "append",
     )
+
+
+def commit_restore(
+    store: FileStorage, table: str, version: int, newest: int, mark: LoadMark
+) -> AppliedJob | Obstacle:
+    """Restore a version of a table by a commit after the `newest` one, without Spark.
+
+    Raise `VersionExists` if the table has a later commit. An `Obstacle` means that nothing is committed.
+    """
+    log = _find_log(store, table)
+    if isinstance(log, Obstacle):
+        return log
+    snapshot = _load_for_restore(log, app_id(mark))
+    if isinstance(snapshot, Obstacle):
+        return snapshot
+    if snapshot.version != newest:
+        raise VersionExists(f"version {snapshot.version} of {table} exists")
+    with COMMIT_GATE.reference(store.path(table)) as is_open:
+        if not is_open:
+            return Obstacle("Spark is writing to the table in this process")
+        return log.applied_job(log.restore(snapshot, version, mark), mark, snapshot)
+
+
+def find_missing_files(store: FileStorage, table: str, version: int) -> frozenset[str] | Obstacle | None:
+    """Return the files that the restore of a version needs and that do not exist; None if it is gone.
+
+    An `Obstacle` if only Spark can read the table.
+    """
+    log = _find_log(store, table)
+    if isinstance(log, Obstacle):
+        return log
+    snapshot = _load_for_restore(log, "")
+    if isinstance(snapshot, Obstacle):
+        return snapshot
+    needed = log.files_to_restore(snapshot, version)
+    return needed and needed - frozenset(name.removeprefix(f"{table}/") for name in store.tree(table))
+
+
+def _load_for_restore(log: DeltaLog, app: str) -> Snapshot | Obstacle:
+    """Return the newest version of a table that may be restored without Spark."""
+    snapshot = log.load(app)
+    if snapshot is None or snapshot.facts is None:
+        return Obstacle("deltalake cannot open the table")
+    reason = find_obstacle(snapshot.facts, json.loads(_NO_COLUMNS), "overwrite")
+    return Obstacle(reason) if reason else snapshot
 
 
 def read_data_files(store: FileStorage, table: str, folder: str, *, schema_json: str) -> tuple[DataFile, ...]:

@@ -10,7 +10,7 @@ from penstock.errors import CommitRolledBack, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from penstock.interfaces import LoadMark
 
@@ -23,6 +23,7 @@ class Commit(Protocol):
 
 
 _FENCED: Final = "fenced"
+_ROW_KEEPING_OPERATIONS: Final = frozenset(("OPTIMIZE", "VACUUM START", "VACUUM END"))
 SCHEMA_METADATA: Final = json.dumps({"schema": "updated"})
 """The metadata of a commit that creates an empty table, or changes its columns or settings."""
 
@@ -76,6 +77,39 @@ def is_without_rows(text: str | None, load_id: str) -> bool:
     """Return whether a commit changes no row, so that an earlier one can still be undone."""
     is_known = text in {maintenance_metadata(load_id), SCHEMA_METADATA}
     return is_known or (text or "").startswith(f'{{"{_FENCED}"')
+
+
+def other_changes(commits: Sequence[Commit], own_loads: Container[str]) -> tuple[str, ...]:
+    """Describe those of the commits, newest first, that change rows and are not of own loads; oldest first.
+
+    Loads that were rolled back, with the commits that did it, change nothing.
+    """
+    parsed = {
+        int(commit["version"]): parse_commit(commit["version"], commit["userMetadata"]) for commit in commits
+    }
+    undone = {commit.undoes for commit in parsed.values() if commit.undoes is not None}
+    return tuple(
+        _describe_change(commit, parsed[int(commit["version"])])
+        for commit in reversed(commits)
+        if not (
+            parsed[int(commit["version"])].load_id in own_loads
+            or parsed[int(commit["version"])].load_id in undone
+            or _keeps_rows(commit)
+        )
+    )
+
+
+def _keeps_rows(commit: Commit) -> bool:
+    """Return whether a commit leaves the rows as they were, or rolls a load back."""
+    text = commit["userMetadata"] or ""
+    is_internal = text == SCHEMA_METADATA or text.startswith(('{"kept"', '{"undone"', f'{{"{_FENCED}"'))
+    return is_internal or commit["operation"] in _ROW_KEEPING_OPERATIONS
+
+
+def _describe_change(commit: Commit, parsed: TableCommit) -> str:
+    """Return one line about a commit of another writer."""
+    writer = f"load {parsed.load_id} of {parsed.pipeline_name}" if parsed.load_id else "another writer"
+    return f"version {commit['version']} ({commit['operation'] or 'commit'}) by {writer}"
 
 
 def maintenance_metadata(load_id: str) -> str:
@@ -169,8 +203,13 @@ class TableHistory:
 
     def _commits_after(self, applied: AppliedJob) -> list[Commit]:
         """Return the commits after that of a job, newest first."""
-        after, newest = applied.version_after or 0, self.version()
-        return self.read_commits(newest - after) if newest > after else []
+        return self.commits_since(applied.version_after or 0)
+
+    def commits_since(self, version: int) -> list[Commit]:
+        """Return the commits after a version, newest first, as far as the history has them."""
+        newest = self.version()
+        commits = self.read_commits(newest - version) if newest > version else []
+        return [commit for commit in commits if commit["version"] > version]
 
 
 def applied_job(table: str, commits: Sequence[Commit]) -> AppliedJob:

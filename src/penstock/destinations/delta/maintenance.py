@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from penstock.config import logger
-from penstock.destinations.delta.run import USER_METADATA
+from penstock.destinations.delta.commit_marks import USER_METADATA
 from penstock.destinations.delta.settings import SAFE_VACUUM_HOURS
 from penstock.destinations.lake.maintenance import MaintenanceTask, run_maintenance_task
 

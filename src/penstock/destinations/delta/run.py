@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from penstock.config import logger
 from penstock.destinations.delta.addressing import DeltaAddressing, PathTables
 from penstock.destinations.delta.commit_gate import COMMIT_GATE
+from penstock.destinations.delta.commit_marks import USER_METADATA, statement_conf, transaction_options
 from penstock.destinations.delta.conflicts import retry_on_conflict
 from penstock.destinations.delta.ddl import (
     cluster_columns,
@@ -22,11 +23,15 @@ from penstock.destinations.delta.ddl import (
     partition_columns,
     table_properties,
 )
-from penstock.destinations.delta.file_commit import Obstacle, commit_files, commit_job_files, read_data_files
+from penstock.destinations.delta.file_commit import (
+    Obstacle,
+    commit_files,
+    commit_job_files,
+    read_data_files,
+)
 from penstock.destinations.delta.file_commit_plan import session_obstacle
 from penstock.destinations.delta.history import (
     TableHistory,
-    app_id,
     applied_job,
     create_table_metadata,
     fence_metadata,
@@ -36,17 +41,18 @@ from penstock.destinations.delta.history import (
     undo_metadata,
 )
 from penstock.destinations.delta.log_commits import read_commit, read_commits
+from penstock.destinations.delta.table_restorer import TableRestorer
 from penstock.destinations.lake.addressing import DatasetTables
 from penstock.destinations.lake.ddl import changed_properties, set_properties_statement
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
-from penstock.interfaces import AppliedJob, TableCommit
+from penstock.interfaces import AppliedJob, TableCommit, TableRestore, missing_table
 from penstock.package.sql import quote_name
 from penstock.schema.defaults import LOAD_ID_COLUMN
 from penstock.spark.conf import temporary_conf
 from penstock.spark.session import session_outlook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -61,7 +67,6 @@ if TYPE_CHECKING:
     from penstock.schema import Table
 
 _LAST_COMMIT: Final = "spark.databricks.delta.lastCommitVersionInSession"
-USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _FILE_SIZE: Final = "spark.databricks.delta.optimizeWrite.binSize"
 # Errors of reads, and the checks that raise them: a version is older than the retention although a load has
 # just replaced it; the session lacks the catalog that only writes need.
@@ -77,7 +82,6 @@ _READ_CHECKS: Final = {
 _READ_CHECKS_LOCK: Final = threading.Lock()
 # A catalog that is not Delta's has the location of a table, but not its versions.
 _NO_TIME_TRAVEL: Final = "UNSUPPORTED_FEATURE.TIME_TRAVEL"
-_WRITE_CONF_PREFIX: Final = "spark.databricks.delta.write."
 # All rows are replaced, whatever the user's session sets for partitions.
 _ALL_PARTITIONS: Final = {"partitionOverwriteMode": "static"}
 _SOURCE_VIEW: Final = "penstock_merge_source"
@@ -197,8 +201,8 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         properties = table_properties(table, self.properties)
         commits = self._history(table.name, spark).commits_of_load(mark)
         if not commits:
-            options = {**_transaction_options(mark), **self._file_size_options(), **_ALL_PARTITIONS}
-            with temporary_conf(spark, _statement_conf(mark) | self._file_size_conf()):
+            options = {**transaction_options(mark), **self._file_size_options(), **_ALL_PARTITIONS}
+            with temporary_conf(spark, statement_conf(mark) | self._file_size_conf()):
                 spark.conf.unset(_LAST_COMMIT)
                 self.commit(
                     table.name,
@@ -225,7 +229,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         spark: SparkSession,
     ) -> AppliedJob:
         """Merge a source into a table; missing columns are added by the same commit."""
-        with temporary_conf(spark, _statement_conf(mark)):
+        with temporary_conf(spark, statement_conf(mark)):
             spark.conf.unset(_LAST_COMMIT)
             source.createOrReplaceTempView(_SOURCE_VIEW)
             try:
@@ -293,12 +297,36 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             raise CommitRolledBack(table=table, load_id=mark.load_id, version=applied.version_after)
         history.check_in_effect(applied, mark.load_id)
 
-    def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
-        """Return whether a version has the commit of another writer instead of that of a job.
+    def plan_restore(
+        self, table: str, version: int | None, own_loads: Container[str], *, spark: SparkSession
+    ) -> TableRestore:
+        """Return what the restore of a version would do; None as a version is the time before the table."""
+        exists = self.exists(table, spark=spark)
+        return (
+            self._restorer(table, spark).plan(version, own_loads) if exists else missing_table(table, version)
+        )
 
-        Spark's log stores for disks look for a version before they write it, so a statement of another
-        session may overwrite a commit that was made by reference in between.
-        """
+    def restore(
+        self, planned: TableRestore, mark: LoadMark, *, overwrites: bool, spark: SparkSession
+    ) -> AppliedJob:
+        """Restore a version by one commit with the mark of the load; without Spark where that is safe."""
+        return self._restorer(planned.table, spark).restore(planned, mark, overwrites=overwrites)
+
+    def _restorer(self, table: str, spark: SparkSession) -> TableRestorer:
+        def restore(version: int, mark: LoadMark) -> None:
+            with temporary_conf(spark, {USER_METADATA: load_metadata(mark)}), self._gate(table):
+                spark.sql(f"RESTORE TABLE {self.sql_name(table)} TO VERSION AS OF {version:d}")
+
+        return TableRestorer(
+            history=self._history(table, spark),
+            tables=self._reference_tables(spark),
+            open_version=lambda version: self.read(table, version, spark=spark),
+            restore_by_spark=restore,
+            skipped_job=lambda commits, mark: self._skipped_job(table, commits, mark, spark),
+        )
+
+    def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
+        """Return whether a version has the commit of another writer, which Spark wrote over that of a job."""
         if not self.commits_by_reference or not isinstance(self.addressing, PathTables):
             return False
         if applied.version_after is None or applied.skipped:
@@ -307,14 +335,11 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         return commit is not None and commit["userMetadata"] != load_metadata(mark)
 
     def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
-        """Use up the transaction number of an aborted load, so that Delta skips a late commit of it.
-
-        Delta skips this commit too if the load has one. A table that does not exist cannot be fenced.
-        """
+        """Use up the transaction number of an aborted load: Delta skips a late commit of it, or this one."""
         if not self.exists(table, spark=spark):
             return
         no_rows = spark.createDataFrame([], self.read(table, spark=spark).schema)
-        options = {**_transaction_options(mark), "userMetadata": fence_metadata(mark.load_id)}
+        options = {**transaction_options(mark), "userMetadata": fence_metadata(mark.load_id)}
         self.commit(table, lambda: self.addressing.write(table, no_rows, "append", options, ()))
 
     def _has_rows(self, table: str, mark: LoadMark, spark: SparkSession) -> bool:
@@ -379,7 +404,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             if isinstance(applied, AppliedJob):
                 return applied
             _log.debug("Spark commits load %s to %s: %s", mark.load_id, table, applied.reason)
-        options = {"mergeSchema": "true", **_transaction_options(mark), **self._file_size_options()}
+        options = {"mergeSchema": "true", **transaction_options(mark), **self._file_size_options()}
         if mode == "overwrite":
             options |= _ALL_PARTITIONS
         with temporary_conf(spark, self._file_size_conf()):
@@ -473,21 +498,3 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             return [*spark.sql(f"DESCRIBE HISTORY {self.sql_name(table)}{clause}").collect()]
 
         return TableHistory(table=table, read_commits=commits)
-
-
-def _transaction_options(mark: LoadMark) -> dict[str, str]:
-    """Return the options of a writer that mark the commit of a load."""
-    return {
-        "txnAppId": app_id(mark),
-        "txnVersion": str(mark.sequence),
-        "userMetadata": load_metadata(mark),
-    }
-
-
-def _statement_conf(mark: LoadMark) -> dict[str, str]:
-    """Return the session settings that mark the commits of statements, which take no options."""
-    return {
-        f"{_WRITE_CONF_PREFIX}txnAppId": app_id(mark),
-        f"{_WRITE_CONF_PREFIX}txnVersion": str(mark.sequence),
-        USER_METADATA: load_metadata(mark),
-    }

@@ -13,6 +13,7 @@ from penstock.interfaces import (
     ParsedLoadJobFileName,
     PreparedTables,
     WithTableDrop,
+    WithTableRestore,
     WithTablesByCommit,
     WithTableVersions,
     WithUndo,
@@ -21,7 +22,7 @@ from penstock.schema import root_table
 from penstock.spark.session import check_format
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -33,13 +34,16 @@ if TYPE_CHECKING:
         LoadJob,
         LoadMark,
         TableCommit,
+        TableRestore,
     )
     from penstock.schema import Schema, Table, TSchemaTables, TTableSchema
 
     TableClient = PlainClient | DeltaClient | IcebergClient
 
 
-class FilesystemClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithUndo):
+class FilesystemClient(
+    DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithTableRestore, WithUndo
+):
     """Tables of several formats in one dataset, with one ledger."""
 
     def __init__(
@@ -177,6 +181,14 @@ class FilesystemClient(DatasetClient, WithTablesByCommit, WithTableVersions, Wit
     def fence(self, table: str, mark: LoadMark) -> None:
         """Refuse later commits of an aborted load."""
         self.client_for(table).fence(table, mark)
+
+    def plan_restore(self, table: str, version: int | None, own_loads: Container[str]) -> TableRestore:
+        """Return what the restore of a version would do."""
+        return self.client_for(table).plan_restore(table, version, own_loads)
+
+    def restore(self, planned: TableRestore, mark: LoadMark, *, overwrites: bool) -> AppliedJob:
+        """Restore a version of a table."""
+        return self.client_for(planned.table).restore(planned, mark, overwrites=overwrites)
 
     def _by_client(self, tables: Iterable[str]) -> list[tuple[TableClient, list[str]]]:
         """Return the clients of tables, each with its tables; plain files first. Raise without a format."""

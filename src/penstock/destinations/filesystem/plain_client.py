@@ -34,11 +34,14 @@ from penstock.interfaces import (
     ParsedLoadJobFileName,
     PreparedTables,
     TableCommit,
+    TableRestore,
     WithTableDrop,
+    WithTableRestore,
     WithTablesByCommit,
     WithTableVersions,
     WithUndo,
     renewal_of,
+    restore_refused,
 )
 from penstock.package.file_ledger import SYSTEM_TABLE_NAMES
 from penstock.package.trust import require_trust
@@ -46,7 +49,7 @@ from penstock.schema import Schema, Table, root_table
 from penstock.spark.file_format import FORMATS, FileFormat, codec_for, file_extension
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -59,7 +62,9 @@ PLAIN_TABLE_FORMATS: Final = frozenset((None, "native"))
 """The table formats of plain files."""
 
 
-class PlainClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithUndo):
+class PlainClient(
+    DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithTableRestore, WithUndo
+):
     """The plain tables of one dataset."""
 
     def __init__(
@@ -236,6 +241,38 @@ class PlainClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTabl
         delete_files(files, self.store)
         table_files.file_lists.delete(load_id)
 
+    def plan_restore(self, table: str, version: int | None, own_loads: Container[str]) -> TableRestore:
+        """Return what the restore of a version would do, from the log of the table."""
+        table_files = self.table_files(table)
+        log, newest = table_files.log, table_files.log.last_version()
+        return TableRestore(
+            table=table,
+            version=version,
+            newest=newest or None,
+            other_changes=log.other_changes(version or 0, own_loads),
+            obstacle=_restore_obstacle(table_files, version, newest),
+        )
+
+    def restore(self, planned: TableRestore, mark: LoadMark, *, overwrites: bool) -> AppliedJob:
+        """Restore the files of a version by one commit; those of later commits are deleted after the load."""
+        table_files = self.table_files(planned.table)
+        log = table_files.log
+
+        def build_entry(last: int) -> LogEntry | None:
+            if log.find_mark(mark) is not None:
+                return None
+            if last != planned.newest and not overwrites:
+                raise restore_refused(planned.table, log.other_changes(planned.newest or 0, ()))
+            files = table_files.logged_files(planned.version or 0, last)
+            removed = tuple(key for key in log.live_files(last) if key not in files)
+            return LogEntry.of_load(mark, kind="undo", checkpoint=files, removed=removed)
+
+        is_new = log.find_mark(mark) is None
+        entry = log.commit(build_entry) or log.find_mark(mark)
+        if entry is None:
+            raise InternalError(f"the restore of {planned.table} is not in its log", hint="report this")
+        return _applied_job(planned.table, entry, skipped=not is_new)
+
     def is_plain(self, table: str) -> bool:
         """Return whether a table is plain files."""
         tables = self.schema.tables if table in self.schema.tables else self.known_tables
@@ -391,13 +428,31 @@ def _undo_entry(table_files: TableFiles, load_id: str, last_version: int) -> Log
 
 
 def _check_newest(table_files: TableFiles, entry: LogEntry) -> None:
-    """Raise if an entry cannot be undone: a replace only while it is the newest commit, an append always."""
-    if entry.kind == "replace" and table_files.log.last_version() != entry.version:
+    """Raise if an entry cannot be undone: only an append can if it is not the newest commit."""
+    if entry.kind != "append" and table_files.log.last_version() != entry.version:
         raise DestinationTerminalException(
             f"table {table_files.table} was written to after the load that replaced it",
             hint="load the replaced rows again; their files exist until the next load",
             table=table_files.table,
         )
+
+
+def _restore_obstacle(table_files: TableFiles, version: int | None, newest: int) -> str | None:
+    """Return why a version of a table cannot be restored."""
+    log = table_files.log
+    if version is None:
+        has_older_files = newest and table_files.has_foreign_origin()
+        return f"{log.table} has files from before its first commit" if has_older_files else None
+    if version > newest or (version and log.find_version(version) is None):
+        return f"commit {version} of {log.table} was deleted from its log"
+    names = frozenset(table_files.store.tree(table_files.folder))
+    missing = [key for key in table_files.logged_files(version, newest) if key not in names]
+    if missing:
+        return (
+            f"{len(missing)} files of {log.table} were deleted since, {min(missing)} among them: "
+            "a load that replaces rows deletes the replaced files"
+        )
+    return None
 
 
 def _applied_job(table: str, entry: LogEntry, *, skipped: bool = False) -> AppliedJob:

@@ -198,10 +198,7 @@ class TableFiles:
         present = self._parse_names(names)
         pending = self.file_lists.pending_keys() if present else frozenset[str]()
         last = self.log.last_version()
-        logged = self.log.live_files(last if version is None else version)
-        if version is not None:
-            # Files that later commits have replaced existed at that version.
-            logged |= self.log.adopted_files(after=version, last=last)
+        logged = self.logged_files(last if version is None else version, last)
         missing = self._missing_files(logged, frozenset(names))
         accounted = self.log.known_files(last) | pending
         foreign = {key: name for key, name in present.items() if key not in accounted}
@@ -209,6 +206,11 @@ class TableFiles:
             **{key: form for key, form in logged.items() if key not in missing},
             **self._complete_foreign_files(foreign),
         }
+
+    def logged_files(self, version: int, last: int) -> DataFiles:
+        """Return the files of the table after a commit, with those that later commits have adopted."""
+        # Files of other writers that later commits have replaced existed at that version.
+        return self.log.live_files(version) | self.log.adopted_files(after=version, last=last)
 
     def has_foreign_origin(self) -> bool:
         """Return whether a writer without a log began the table; an open load may replace its files."""

@@ -255,6 +255,19 @@ class TableLog:
             raise DestinationAhead(table=self.table, sequence=mark.sequence)
         return None
 
+    def other_changes(self, version: int, own_loads: Container[str]) -> tuple[str, ...]:
+        """Describe the commits after a version that are not of own loads, oldest first.
+
+        Loads that were rolled back, with the commits that did it, change nothing.
+        """
+        headers = [header for header in self.headers() if header.version > version]
+        undone = {header.undoes for header in headers}
+        return tuple(
+            f"commit {header.version} by {_writer_of(header)}"
+            for header in reversed(headers)
+            if header.undoes is None and header.load_id not in undone and header.load_id not in own_loads
+        )
+
     def is_undone(self, load_id: str) -> bool:
         """Return whether a load was undone."""
         return any(header.undoes == load_id for header in self.headers())
@@ -362,6 +375,10 @@ class TableLog:
             raise PackageDamaged(
                 path=self._store.path(name), reason=f"{error} is missing or wrong in it"
             ) from error
+
+
+def _writer_of(header: CommitHeader) -> str:
+    return f"load {header.load_id} of {header.pipeline_name}" if header.load_id else "another writer"
 
 
 def _versions(names: Iterable[str]) -> list[int]:

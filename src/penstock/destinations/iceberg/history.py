@@ -15,7 +15,7 @@ from penstock.errors import DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping, Sequence
 
     from penstock.interfaces import LoadMark
 
@@ -28,12 +28,14 @@ LOAD, PIPELINE, SEQUENCE, MANIFEST = (
 BRANCH_PREFIX: Final = "penstock_"
 """The prefix of the branches that penstock creates."""
 REPLACES: Final = f"{PROPERTY_PREFIX}replaces"
-"""The head of `main` before the table was recreated: the new snapshot has no parent."""
+"""The head of `main` before the table was recreated or restored: it is not the parent of the new snapshot."""
 UNDONE: Final = f"{PROPERTY_PREFIX}undone"
 _UNDONE_VERSION: Final = f"{PROPERTY_PREFIX}undone-snapshot"
 _MERGE_COUNTS: Final = tuple(f"spark.merge-into.num-target-rows-{name}" for name in ("inserted", "updated"))
 COUNT_PROPERTIES: Final = ("added-records", "total-records", *_MERGE_COUNTS)
 """The other properties of a summary that are read."""
+_REWRITE: Final = "replace"
+"""The operation of maintenance: files are rewritten with the same rows."""
 _EMPTY_TABLE_COMMIT: Final = TableCommit(version=0, load_id="")
 """A table without commits belongs to an incomplete load."""
 
@@ -128,7 +130,7 @@ class IcebergSnapshot:
     def previous_id(self) -> int | None:
         """The snapshot before it: its parent, or the head of the table that it replaced."""
         replaced = self.summary.get(REPLACES, "")
-        return int(replaced) if self.parent is None and replaced.isdecimal() else self.parent
+        return int(replaced) if replaced.isdecimal() else self.parent
 
     @property
     def is_table_creation(self) -> bool:
@@ -263,6 +265,13 @@ class SnapshotHistory:
                 hint=f"delete the rows of load {load_id} by their _dlt_load_id; replaced rows are lost",
             )
 
+    def commits_since(self, version: int | None) -> tuple[IcebergSnapshot, ...] | None:
+        """Return the snapshots of `main` after one, newest first; None if it is not retained."""
+        if version is None:
+            return None if self.is_truncated else self.main_snapshots
+        ids = [snapshot.id for snapshot in self.main_snapshots]
+        return self.main_snapshots[: ids.index(version)] if version in ids else None
+
     def branch_head(self, mark: LoadMark) -> int | None:
         """Return the head of a branch of a load, whether or not it has the commit."""
         heads = (
@@ -352,6 +361,30 @@ def parse_snapshot(document: Mapping[str, Any]) -> IcebergSnapshot:
     operation = summary.pop("operation", "")
     parent = document.get("parent-snapshot-id")
     return IcebergSnapshot(id=document["snapshot-id"], parent=parent, operation=operation, summary=summary)
+
+
+def other_changes(snapshots: Sequence[IcebergSnapshot], own_loads: Container[str]) -> tuple[str, ...]:
+    """Describe those of the snapshots, newest first, that change rows and are not of own loads; oldest first.
+
+    Loads that were rolled back, with the snapshots that did it, change nothing.
+    """
+    commits = {snapshot.id: parse_commit(snapshot.id, snapshot.summary) for snapshot in snapshots}
+    undone = {commit.undoes for commit in commits.values() if commit.undoes is not None}
+    return tuple(
+        f"snapshot {snapshot.id} ({snapshot.operation}) by {_writer_of(commits[snapshot.id])}"
+        for snapshot in reversed(snapshots)
+        if not (
+            snapshot.is_table_creation
+            or snapshot.operation == _REWRITE
+            or commits[snapshot.id].undoes is not None
+            or commits[snapshot.id].load_id in undone
+            or commits[snapshot.id].load_id in own_loads
+        )
+    )
+
+
+def _writer_of(commit: TableCommit) -> str:
+    return f"load {commit.load_id} of {commit.pipeline_name}" if commit.load_id else "another writer"
 
 
 def moved_on_error(applied: AppliedJob, load_id: str) -> DestinationTerminalException:

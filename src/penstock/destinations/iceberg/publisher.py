@@ -119,6 +119,48 @@ class Publisher:
 
         return retry_on_conflict(table, once)
 
+    def restore(
+        self,
+        table: str,
+        mark: LoadMark,
+        version: int,
+        write: Callable[[str], None],
+        *,
+        check: Callable[[SnapshotHistory], None],
+        set_head: Callable[[int], int | None],
+        spark: SparkSession,
+    ) -> AppliedJob:
+        """Make an empty commit on top of an earlier snapshot the head of `main`, unless the load has done so.
+
+        `check` raises if the table must not be restored any more. `write` appends no rows. A branch retains
+        the previous head until the load is complete. `set_head` returns the previous head: a catalog has no
+        condition for it, so it is checked afterwards.
+        """
+
+        def once() -> AppliedJob:
+            history = self.read_history(table, spark=spark)
+            commit = history.find_commit(table, mark)
+            if commit is not None:
+                return history.applied_job(table, commit, skipped=True)
+            check(history)
+            self._drop_leftover_branches(table, mark, history, spark)
+            branch = f"{branch_name(mark)}_{uuid.uuid4().hex[:8]}"
+            self._retain_head(table, mark, history, spark)
+            spark.sql(self.catalog.create_branch_statement(table, branch, version))
+            properties = {**load_properties(mark), **replace_properties(history.head)}
+            with temporary_conf(spark, snapshot_conf(properties)):
+                write(self.catalog.branch_sql_name(table, branch))
+            head = self.read_history(table, spark=spark).refs[branch]
+            previous = set_head(head)
+            if previous != history.head:
+                set_head(previous or head)
+                raise CommittedMeanwhile(table)
+            spark.sql(self.catalog.drop_branch_statement(table, branch))
+            restored = self.read_history(table, spark=spark)
+            return restored.applied_job(table, restored.snapshots[head])
+
+        return retry_on_conflict(table, once)
+
     def fence(self, table: str, mark: LoadMark, write: Callable[[str], None], *, spark: SparkSession) -> None:
         """Publish a snapshot that marks a load as aborted, unless the load was published before it.
 

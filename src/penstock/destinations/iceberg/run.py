@@ -19,6 +19,7 @@ from penstock.destinations.iceberg.history import (
     IcebergSnapshot,
     SnapshotHistory,
     moved_on_error,
+    other_changes,
     parse_metadata,
     replace_properties,
     undo_properties,
@@ -28,12 +29,12 @@ from penstock.destinations.lake.addressing import DatasetTables
 from penstock.destinations.lake.ddl import add_columns_statement, missing_fields
 from penstock.destinations.lake.rows import align_structs
 from penstock.errors import CommitRolledBack
-from penstock.interfaces import AppliedJob
+from penstock.interfaces import AppliedJob, TableRestore, missing_table, restore_refused
 from penstock.package.sql import literal, quote_name
 from penstock.spark.conf import temporary_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -290,11 +291,7 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         )
         previous: int = spark.sql(statement).collect()[0]["previous_snapshot_id"]
         if previous != applied.version_after:
-            spark.sql(
-                self.addressing.call_statement(
-                    "set_current_snapshot", applied.table, snapshot_id=str(previous)
-                )
-            )
+            self._set_head(applied.table, previous, spark)
             raise moved_on_error(applied, load_id)
 
     def _restore(self, table: str, version: int, spark: SparkSession) -> None:
@@ -303,6 +300,59 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
         properties = table_properties(previous, self.properties) if previous else {}
         query = f"SELECT * FROM {self.sql_name(table)} VERSION AS OF {version}"
         spark.sql(replace_statement(self.sql_name(table), previous, properties, query))
+
+    def plan_restore(
+        self, table: str, version: int | None, own_loads: Container[str], *, spark: SparkSession
+    ) -> TableRestore:
+        """Return what the restore of a snapshot would do; None as a version is the time before the table."""
+        if not self.exists(table, spark=spark):
+            return missing_table(table, version)
+        history = self.read_history(table, spark=spark)
+        later = history.commits_since(version)
+        return TableRestore(
+            table=table,
+            version=version,
+            newest=history.head,
+            other_changes=other_changes(later or (), own_loads),
+            obstacle=f"snapshot {version} of {table} was expired" if later is None else None,
+        )
+
+    def restore(
+        self, planned: TableRestore, mark: LoadMark, *, overwrites: bool, spark: SparkSession
+    ) -> AppliedJob:
+        """Restore a snapshot by one commit; its rows are written again only if the columns differ."""
+        table, version = planned.table, planned.version or 0
+
+        def check(history: SnapshotHistory) -> None:
+            later = history.commits_since(planned.newest)
+            changes = ("its snapshots were expired",) if later is None else other_changes(later, ())
+            if changes and not overwrites:
+                raise restore_refused(table, changes)
+
+        columns = self.read(table, version, spark=spark).schema
+        if self.commit_mode == "direct" or columns != self.read(table, spark=spark).schema:
+            history = self.read_history(table, spark=spark)
+            if not history.has_commit(mark):
+                check(history)
+            return self._publisher.recreate(
+                table, mark, lambda: self._restore(table, version, spark), spark=spark
+            )
+        no_rows = spark.createDataFrame([], columns)
+        return self._publisher.restore(
+            table,
+            mark,
+            version,
+            lambda target: no_rows.writeTo(target).append(),
+            check=check,
+            set_head=lambda head: self._set_head(table, head, spark),
+            spark=spark,
+        )
+
+    def _set_head(self, table: str, version: int, spark: SparkSession) -> int | None:
+        """Make a snapshot the head of `main`, and return the previous head."""
+        statement = self.addressing.call_statement("set_current_snapshot", table, snapshot_id=str(version))
+        previous: int | None = spark.sql(statement).collect()[0]["previous_snapshot_id"]
+        return previous
 
     def verify(self, applied: AppliedJob, mark: LoadMark, *, spark: SparkSession) -> None:
         """Raise `CommitRolledBack` unless the commit of a job is in effect.

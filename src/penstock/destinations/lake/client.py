@@ -25,6 +25,7 @@ from penstock.interfaces import (
     ParsedLoadJobFileName,
     PreparedTables,
     WithTableDrop,
+    WithTableRestore,
     WithTablesByCommit,
     WithTableVersions,
     WithUndo,
@@ -34,7 +35,7 @@ from penstock.package import read_job
 from penstock.schema import root_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         DestinationClientDwhConfiguration,
         LoadMark,
         TableCommit,
+        TableRestore,
     )
     from penstock.schema import Schema, Table, TSchemaTables, TTableSchema
 
@@ -85,8 +87,20 @@ class VersionedTables(LakeTables, Protocol):
     def fence(self, table: str, mark: LoadMark, *, spark: SparkSession) -> None:
         """Refuse later commits of an aborted load."""
 
+    def plan_restore(
+        self, table: str, version: int | None, own_loads: Container[str], *, spark: SparkSession
+    ) -> TableRestore:
+        """Return what the restore of a version would do."""
 
-class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithUndo):
+    def restore(
+        self, planned: TableRestore, mark: LoadMark, *, overwrites: bool, spark: SparkSession
+    ) -> AppliedJob:
+        """Restore a version by one commit."""
+
+
+class LakeClient(
+    DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithTableRestore, WithUndo
+):
     """A lake opened for one dataset."""
 
     def __init__(
@@ -248,6 +262,14 @@ class LakeClient(DatasetClient, WithTablesByCommit, WithTableVersions, WithTable
     def fence(self, table: str, mark: LoadMark) -> None:
         """Refuse later commits of an aborted load, if the table exists."""
         self.tables.fence(table, mark, spark=self.session())
+
+    def plan_restore(self, table: str, version: int | None, own_loads: Container[str]) -> TableRestore:
+        """Return what the restore of a version would do, from the history of the table."""
+        return self.tables.plan_restore(table, version, own_loads, spark=self.session())
+
+    def restore(self, planned: TableRestore, mark: LoadMark, *, overwrites: bool) -> AppliedJob:
+        """Restore a version by one commit with the mark of the load of the undo."""
+        return self.tables.restore(planned, mark, overwrites=overwrites, spark=self.session())
 
     def existing_tables(self, tables: Iterable[str]) -> list[str]:
         """Return those of the tables that exist here; a load may also write tables of another format."""

@@ -18,6 +18,7 @@ from penstock.destinations.sql.ddl import (
 from penstock.destinations.sql.dialect import identifier
 from penstock.destinations.sql.ledger import SqlLedger
 from penstock.destinations.sql.load_transaction import LoadTransaction
+from penstock.destinations.sql.row_undo import plan_row_undo
 from penstock.destinations.sql.run import staged_batches, staged_columns, write_staged_files
 from penstock.destinations.sql.staging import POSITION, StagedTable
 from penstock.interfaces import (
@@ -28,6 +29,7 @@ from penstock.interfaces import (
     PreparedTables,
     WithAtomicCommit,
     WithLedger,
+    WithRowUndo,
     WithStateSync,
     WithTableDrop,
     WithTablesByCommit,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
         LoadMark,
         StateInfo,
         StorageSchemaInfo,
+        TableRestore,
         TLoadJobState,
     )
     from penstock.package import JobFile
@@ -81,6 +84,7 @@ class SqlClient(
     JobClientBase,
     WithAtomicCommit,
     WithLedger,
+    WithRowUndo,
     WithStateSync,
     WithTableDrop,
     WithTablesByCommit,
@@ -347,6 +351,21 @@ class SqlClient(
         with self.database.connect() as connection:
             connection.use(self.names)
             yield connection
+
+    def plan_row_undo(
+        self, table: str, load_ids: Sequence[str], *, is_created: bool, rows: int | None
+    ) -> TableRestore:
+        """Return what the undo of loads does to a table."""
+        with self.database.connect() as connection:
+            return plan_row_undo(
+                connection,
+                self.names,
+                self.schema.tables,
+                table,
+                load_ids,
+                is_created=is_created,
+                rows=rows,
+            )
 
     # --- aborts: before its commit a load has changed nothing but staging
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import sqlglot
 from sqlglot import exp
 
-from penstock.destinations.sql.dialect import identifier
+from penstock.destinations.sql.dialect import column, identifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,6 +47,16 @@ def drop_table(table: exp.Table) -> exp.Drop:
 def add_column(table: exp.Table, definition: exp.ColumnDef) -> exp.Alter:
     """Return the statement that adds a column to a table."""
     return exp.Alter(this=table, kind="TABLE", actions=[definition])
+
+
+def drop_column(table: exp.Table, name: str) -> exp.Alter:
+    """Return the statement that drops a column of a table, if it exists."""
+    statement = cast("exp.Alter", sqlglot.parse_one("ALTER TABLE name DROP COLUMN IF EXISTS field"))
+    for placeholder, replacement in ((exp.Table, table), (exp.Column, column(name))):
+        node = statement.find(placeholder)
+        if node is not None:
+            node.replace(replacement)
+    return statement
 
 
 def column_definition(column: Column, table: Table, dialect: SqlDialect) -> exp.ColumnDef:

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from penstock.destinations.lake.plan import plan_chain
 from penstock.destinations.sql.chain_statements import ChainStatements
-from penstock.destinations.sql.ddl import drop_table
+from penstock.destinations.sql.ddl import drop_column, drop_table
+from penstock.destinations.sql.row_undo import delete_rows
 from penstock.destinations.sql.system_tables import SystemTables
 from penstock.errors import LoadOvertaken
 from penstock.interfaces import AppliedJob, renewal_of
@@ -63,6 +64,7 @@ class LoadTransaction:
             for name, path in load.job_paths.items()
         }
         rows: Counter[str] = Counter()
+        rows.update(self._delete_undone(load))
         for root in dict.fromkeys(root_table(name, self.tables).name for name in load.tables):
             rows.update(self._run_chain(root, staged, existing, load))
         for table in staged.values():
@@ -88,6 +90,22 @@ class LoadTransaction:
         names = [name for name in load.tables if name in load.job_paths or self._may_have_rows(name)]
         self.source.create_tables(self.connection, [self.tables[name] for name in names])
         return frozenset(live.keys() - recreated)
+
+    def _delete_undone(self, load: LoadCommit) -> dict[str, int]:
+        """Delete the rows of undone loads, and the columns that they added; return the rows by table."""
+        deleted: dict[str, int] = {}
+        # Nested rows are found by their parents.
+        for name in sorted(load.undone_tables, key=self._depth, reverse=True):
+            statement = delete_rows(name, self.tables, self.names, load.record.undoes)
+            deleted[name] = self.connection.execute(statement) or 0
+        for name, columns in load.removed_columns.items():
+            for column in columns:
+                self.connection.execute(drop_column(self.names.table(name), column))
+        return deleted
+
+    def _depth(self, name: str) -> int:
+        parent = self.tables[name].parent
+        return 0 if parent is None else 1 + self._depth(parent)
 
     def _may_have_rows(self, name: str) -> bool:
         return self.tables[name].has_seen_data and renewal_of(name, self.tables) != "table"

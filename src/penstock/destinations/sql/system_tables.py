@@ -49,6 +49,7 @@ SYSTEM_TABLES: Final[Mapping[str, Table]] = {
             Column(name="sequence", data_type="bigint"),
             Column(name="manifest_hash", data_type="text"),
             Column(name="tables", data_type="text"),
+            Column(name="undoes", data_type="text"),
         )
     ),
     VERSION_TABLE: VERSION_DEFINITION,
@@ -63,7 +64,7 @@ SYSTEM_TABLES: Final[Mapping[str, Table]] = {
 """The definitions by name."""
 _RENAMED: Final[Mapping[str, Mapping[str, str]]] = {LOADS_TABLE: {"pipeline_name": "pipeline"}}
 """Fields whose columns have other names: dlt joins loads and states, and names only one `pipeline_name`."""
-_OPTIONAL: Final = ("pipeline_name", "sequence", "manifest_hash", "tables")
+_OPTIONAL: Final = ("pipeline_name", "sequence", "manifest_hash", "tables", "undoes")
 _ONE_MICROSECOND: Final = timedelta(microseconds=1)
 _ORDER: Final[Mapping[str, tuple[str, ...]]] = {
     LOADS_TABLE: ("inserted_at", "load_id"),
@@ -171,7 +172,9 @@ class SystemTables:
         if newest:
             inserted_at = max(inserted_at, _in_utc(newest[0]["inserted_at"]) + _ONE_MICROSECOND)
         tables = json.dumps({name: dict(result) for name, result in record.tables.items()})
-        self._insert(LOADS_TABLE, {**asdict(record), "inserted_at": inserted_at, "tables": tables})
+        undoes = json.dumps(record.undoes) if record.undoes else None
+        row = {**asdict(record), "inserted_at": inserted_at, "tables": tables, "undoes": undoes}
+        self._insert(LOADS_TABLE, row)
 
     @property
     def _live(self) -> LiveColumns:
@@ -226,6 +229,8 @@ def _commit_record(row: Mapping[str, Any]) -> CommitRecord:
             values.pop(name, None)
     if "tables" in values:
         values["tables"] = json.loads(values["tables"])
+    if "undoes" in values:
+        values["undoes"] = tuple(json.loads(values["undoes"]))
     values["schema_version_hash"] = values.get("schema_version_hash") or ""
     return CommitRecord(**values)
 

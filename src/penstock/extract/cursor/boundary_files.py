@@ -119,6 +119,12 @@ def referenced_files(states: Iterable[Mapping[str, Any]]) -> set[str]:
     }
 
 
+def missing_boundaries(store: FileStorage, sources: Mapping[str, Any]) -> set[str]:
+    """Return the files that a state of sources refers to and that do not exist."""
+    folder = store.subfolder(FOLDER)
+    return {name for name in referenced_files([sources]) if not folder.has_file(name)}
+
+
 def remove_unreferenced_files(
     store: FileStorage, states: Iterable[Mapping[str, Any]], *, up_to_load_id: str | None = None
 ) -> list[str]:

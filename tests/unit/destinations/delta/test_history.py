@@ -17,6 +17,7 @@ from penstock.destinations.delta.history import (
     is_without_rows,
     load_metadata,
     maintenance_metadata,
+    other_changes,
     parse_commit,
     undo_metadata,
 )
@@ -145,3 +146,28 @@ def test_undo_of_a_table_with_later_changes_is_refused() -> None:
 )
 def test_metadata_of_other_writers_is_ignored(metadata: str | None) -> None:
     assert parse_commit(1, metadata) == TableCommit(version=1)
+
+
+def test_commits_that_change_rows_and_are_not_of_own_loads_are_described() -> None:
+    mark = LoadMark(pipeline_name="other", sequence=3, load_id="17.5", manifest_hash="ab")
+    own = LoadMark(pipeline_name="shop", sequence=3, load_id="16.5", manifest_hash="ab")
+    aborted = LoadMark(pipeline_name="shop", sequence=4, load_id="18.5", manifest_hash="ab")
+    texts = (
+        ("WRITE", load_metadata(own)),
+        ("MERGE", load_metadata(mark)),
+        ("OPTIMIZE", None),
+        ("SET TBLPROPERTIES", SCHEMA_METADATA),
+        ("WRITE", load_metadata(aborted)),
+        ("RESTORE", undo_metadata(AppliedJob(table="items", version_after=5), "18.5")),
+        ("WRITE", fence_metadata("18.5")),
+        ("DELETE", None),
+    )
+    commits: list[Any] = [
+        {"version": version, "operation": operation, "userMetadata": text}
+        for version, (operation, text) in enumerate(texts, start=1)
+    ]
+
+    assert other_changes(commits[::-1], {"16.5"}) == (
+        "version 2 (MERGE) by load 17.5 of other",
+        "version 8 (DELETE) by another writer",
+    )

@@ -237,3 +237,68 @@ def test_truncating_a_table_is_one_commit_and_a_table_without_files_gets_none(cl
     assert (log.last_version(), client.table_files("items").files()) == (2, {})
     assert not client.store.exists("items/2.5.aa.parquet")
     assert not client.table_files("never_loaded").log.has_commits()
+
+
+def committed(client: PlainClient, mark: LoadMark, *names: str, **values: Any) -> LogEntry:
+    """Write files, and commit them as a load."""
+    for name in names:
+        client.store.put(f"items/{name}", b"rows")
+    files = {f"items/{name}": PARQUET for name in names}
+    entry = LogEntry.of_load(mark, **{"kind": "append", **values}, files=files)
+    result = client.table_files("items").log.commit(lambda _: entry)
+    assert result is not None
+    return result
+
+
+def load_mark(sequence: int, pipeline: str = "shop") -> LoadMark:
+    return replace(MARK, sequence=sequence, load_id=f"{sequence}.5", pipeline_name=pipeline)
+
+
+def test_a_version_of_files_is_restored_once_by_a_commit(client: PlainClient) -> None:
+    first = committed(client, load_mark(1), "1.5.a.parquet")
+    committed(client, load_mark(2), "2.5.b.parquet")
+    table_files = client.table_files("items")
+
+    planned = client.plan_restore("items", first.version, {"2.5"})
+    results = [client.restore(planned, load_mark(3), overwrites=False) for _ in range(2)]
+
+    assert (planned.obstacle, planned.other_changes) == (None, ())
+    assert [(job.version_before, job.version_after, job.skipped) for job in results] == [
+        (2, 3, False),
+        (2, 3, True),
+    ]
+    assert [*table_files.log.live_files(3)] == ["items/1.5.a.parquet"]
+    assert table_files.log.read(3).removed == ("items/2.5.b.parquet",)
+    applied = client.to_undo("items", load_mark(3))
+    assert applied is not None
+    client.undo(applied, load_mark(3).load_id)
+    assert [*table_files.log.live_files(4)] == ["items/1.5.a.parquet", "items/2.5.b.parquet"]
+
+
+def test_commits_of_others_since_a_version_of_files_are_overwritten_only_on_demand(
+    client: PlainClient,
+) -> None:
+    committed(client, load_mark(1), "1.5.a.parquet")
+    committed(client, load_mark(2), "2.5.b.parquet")
+    committed(client, load_mark(7, "other"), "7.5.c.parquet")
+
+    planned = client.plan_restore("items", 1, {"2.5"})
+
+    assert planned.other_changes == ("commit 3 by load 7.5 of other",)
+    committed(client, load_mark(8, "other"), "8.5.d.parquet")
+    with pytest.raises(DestinationTerminalException, match="after the undo was planned: commit 4"):
+        client.restore(planned, load_mark(3), overwrites=False)
+    client.restore(planned, load_mark(3), overwrites=True)
+    assert [*client.table_files("items").log.live_files(5)] == ["items/1.5.a.parquet"]
+
+
+def test_files_that_a_replace_has_deleted_are_an_obstacle(client: PlainClient) -> None:
+    committed(client, load_mark(1), "1.5.a.parquet")
+    committed(client, load_mark(2), "2.5.b.parquet", kind="replace", removed=("items/1.5.a.parquet",))
+    assert client.plan_restore("items", 1, {"2.5"}).obstacle is None
+
+    client.store.delete("items/1.5.a.parquet")
+
+    planned = client.plan_restore("items", 1, {"2.5"})
+    assert planned.obstacle is not None
+    assert planned.obstacle.startswith("1 files of items were deleted since, items/1.5.a.parquet among them")

@@ -14,6 +14,7 @@ from penstock.destinations.iceberg.history import (
     branch_name,
     branch_sequence,
     load_properties,
+    other_changes,
     parse_metadata,
     replace_properties,
     row_count,
@@ -281,3 +282,33 @@ def test_the_metadata_of_a_table_has_its_history() -> None:
     assert history.refs == {MAIN: 3, "old": 9}
     assert history.expiring_refs == {"old"}
     assert parse_metadata({}) == SnapshotHistory(snapshots={}, refs={})
+
+
+def test_a_restored_table_shows_the_snapshots_that_it_replaced() -> None:
+    restored = IcebergSnapshot(
+        id=4, parent=1, operation="append", summary={**load_properties(mark(3)), **replace_properties(2)}
+    )
+    chain = history_of((1, load_properties(mark(1))), (2, load_properties(mark(2))))
+    history = replace(chain, snapshots={**chain.snapshots, 4: restored}, refs={MAIN: 4})
+
+    assert [commit.load_id for commit in history.commits()] == ["3.0", "2.0", "1.0"]
+    assert history.applied_job("items", restored).version_before == 2
+    assert [snapshot.id for snapshot in history.commits_since(1) or ()] == [4, 2]
+    assert history.commits_since(99) is None
+
+
+def test_snapshots_that_change_rows_and_are_not_of_own_loads_are_described() -> None:
+    others = {"5.0": mark(5, "other")}
+    snapshots = [
+        IcebergSnapshot(id=6, parent=5, operation="append", summary={UNDONE: "9.0"}),
+        IcebergSnapshot(id=5, parent=4, operation="append", summary=load_properties(mark(9))),
+        IcebergSnapshot(id=4, parent=3, operation="replace"),
+        IcebergSnapshot(id=3, parent=2, operation="overwrite"),
+        IcebergSnapshot(id=2, parent=1, operation="append", summary=load_properties(others["5.0"])),
+        IcebergSnapshot(id=1, parent=None, operation="append", summary=load_properties(mark(2))),
+    ]
+
+    assert other_changes(snapshots, {"2.0"}) == (
+        "snapshot 2 (append) by load 5.0 of other",
+        "snapshot 3 (overwrite) by another writer",
+    )
