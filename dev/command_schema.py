@@ -25,6 +25,7 @@ from penstock.cli.doctor import Finding
 from penstock.cli.report import PipelineReport
 from penstock.package.info import LoadPackageDocument, PackageJobDocument
 from penstock.pipeline.adopt import AdoptionDocument
+from penstock.pipeline.plan import LoadPlan
 from penstock.pipeline.state import TPipelineState
 from penstock.pipeline.trace import PipelineTraceDocument, RunStartDocument
 from penstock.pipeline.undo import UndoDocument
@@ -43,9 +44,11 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "load": documents.LoadDocument | documents.ScriptDocument,
     "packages": LoadPackageDocument,
     "pipeline abort-packages": documents.PackageAbortDocument,
+    "pipeline apply": documents.RunDocument,
     "pipeline drop": documents.PipelineDropDocument,
     "pipeline drop-pending": documents.PendingDropDocument,
     "pipeline drop-pending-packages": documents.PendingDropDocument,
+    "pipeline drop-plan": documents.PlanDropDocument,
     "pipeline fail-job": documents.FailedJobPath,
     "pipeline failed-jobs": PackageJobDocument,
     "pipeline info": documents.PipelineOverview,
@@ -53,6 +56,7 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "pipeline load-package": LoadPackageDocument,
     "pipeline package": LoadPackageDocument,
     "pipeline packages": LoadPackageDocument,
+    "pipeline plans": LoadPlan,
     "pipeline report": PipelineReport,
     "pipeline schema": TStoredSchema,
     "pipeline show": documents.ReportServerDocument,
@@ -61,6 +65,7 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "pipeline trace": PipelineTraceDocument | RunStartDocument,
     "pipeline undo": UndoDocument,
     "pipeline why": documents.ColumnHistoryDocument,
+    "plan": LoadPlan,
     "run": documents.RunDocument,
     "sources": documents.ComponentDocument,
     "undo": UndoDocument,

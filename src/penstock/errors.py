@@ -44,6 +44,8 @@ PenstockError
 │   ├── PipelineConfigMissing
 │   ├── PipelineNeverRan
 │   ├── PipelineNotActive
+│   ├── PlanExpired
+│   ├── PlanOutdated
 │   ├── RequestNotRecorded
 │   ├── ResourceNameTaken
 │   ├── ResourceUnbound
@@ -809,6 +811,34 @@ class PipelineNotActive(UsageError):
             f"pipeline {pipeline_name!r} is not active and cannot be deactivated",
             hint="call activate() first, or remove this call",
             pipeline_name=pipeline_name,
+        )
+
+
+class PlanExpired(UsageError):
+    """A plan is too old to be applied."""
+
+    code = "plan-expired"
+
+    def __init__(self, *, load_id: str, expires_at: str) -> None:
+        super().__init__(
+            f"the plan of package {load_id} expired at {expires_at}",
+            hint="call plan() again, which drops it; plan.expires_after is the number of days of a plan",
+            load_id=load_id,
+            expires_at=expires_at,
+        )
+
+
+class PlanOutdated(UsageError):
+    """A plan cannot be applied, because its figures are not true any more."""
+
+    code = "plan-outdated"
+
+    def __init__(self, *, load_id: str, changes: Sequence[str]) -> None:
+        super().__init__(
+            f"the plan of package {load_id} is out of date: {'; '.join(changes)}",
+            hint="call plan() again, and drop this one with drop_plan()",
+            load_id=load_id,
+            changes=tuple(changes),
         )
 
 

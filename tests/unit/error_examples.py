@@ -103,6 +103,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "PipelineConfigMissing": {"pipeline_name": "shop"},
     "PipelineNeverRan": {"pipeline_name": "shop", "pipelines_dir": "pipelines"},
     "PipelineNotActive": {"pipeline_name": "shop"},
+    "PlanExpired": {"load_id": "1794709965.511098", "expires_at": "2026-11-22T00:00:00+00:00"},
+    "PlanOutdated": {
+        "load_id": "1794709965.511098",
+        "changes": ("orders was at version 3, and is at version 5",),
+    },
     "RequestNotRecorded": {
         "cassette": "orders.json",
         "request": "GET https://api.example.com/orders?page=4",

@@ -24,6 +24,7 @@ from penstock.cli.packages import print_package, print_packages
 from penstock.cli.pipeline_changes import undo
 from penstock.cli.pipeline_options import AsJson, with_named_pipeline
 from penstock.cli.pipelines import pipelines
+from penstock.cli.plan import plan
 from penstock.cli.program import run_program, run_source
 from penstock.cli.settings import settings_commands
 from penstock.config import read_settings
@@ -195,6 +196,9 @@ def run(
     raise typer.Exit(code=code)
 
 
+app.command()(plan)
+
+
 @app.command()
 def packages(
     location: Annotated[str, typer.Argument(help="The folder of a pipeline's packages.")],
@@ -217,7 +221,7 @@ app.command()(with_named_pipeline(undo))
 
 
 def _package_infos(packages: Packages) -> Iterator[LoadPackageInfo]:
-    statuses: tuple[TLoadPackageStatus, ...] = ("new", "extracted", "normalized", "loaded")
+    statuses: tuple[TLoadPackageStatus, ...] = ("new", "extracted", "normalized", "planned", "loaded")
     load_ids = [package.load_id for status in statuses for package in packages.with_status(status)]
     for load_id in sorted(load_ids):
         yield packages.normalized_packages.get_load_package_info(load_id)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from penstock.cli.kill_demo import InterruptedPackage, RowComparison
     from penstock.cli.program_steps import DurableStep
     from penstock.interfaces.process import ProcessState
+    from penstock.normalize.row_numbers import ExampleValue
     from penstock.pipeline.abort import TAbortPlan
     from penstock.pipeline.column_history import EventKind
     from penstock.pipeline.trace import TPipelineStep
@@ -249,14 +250,6 @@ class VariantBase(TypedDict):
     data_type: str
 
 
-class ExampleValue(TypedDict):
-    """The place of a value in the extracted rows; both numbers begin at 1."""
-
-    file: int
-    row: int
-    path: str
-
-
 class ColumnNameDocument(TypedDict):
     """The keys that a column's name comes from."""
 
@@ -309,6 +302,14 @@ class SyncDocument(TypedDict):
     pipeline_name: str
     state_version: int | None
     schemas: list[str]
+
+
+class PlanDropDocument(TypedDict):
+    """The plan that `drop-plan` deletes."""
+
+    pipeline_name: str
+    dropped: list[str]
+    """The load ids of its packages."""
 
 
 class PendingDropDocument(TypedDict):

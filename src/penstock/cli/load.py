@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 from rich.console import Console
 
-from penstock.cli.load_plan import DATASET_NAME, LoadOptions, LoadPlan, plan_load
+from penstock.cli.load_plan import DATASET_NAME, LoadOptions, LoadProgram, plan_load
 from penstock.cli.output import print_json, print_text, print_to_stderr
 from penstock.cli.pipeline_options import AsJson  # noqa: TC001 - typer reads the annotation
 from penstock.cli.syntax import highlight
@@ -97,7 +97,7 @@ def load(  # noqa: PLR0913 - the options of the command
         raise typer.Exit(1)
 
 
-def run_plan(plan: LoadPlan) -> LoadInfo:
+def run_plan(plan: LoadProgram) -> LoadInfo:
     """Run the program of a plan with its secrets, and return the result of its run."""
     for secret in plan.secrets.values():
         remember_secret(secret)
@@ -131,7 +131,7 @@ def _row_counts(info: LoadInfo) -> dict[str, int | None]:
     return counts
 
 
-def _print_script(plan: LoadPlan, *, as_json: bool) -> None:
+def _print_script(plan: LoadProgram, *, as_json: bool) -> None:
     if as_json:
         document: ScriptDocument = {"pipeline_name": plan.pipeline_name, "script": plan.script}
         print_json(document, unmasked=("script",))

@@ -61,7 +61,7 @@ class LoadOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadPlan:
+class LoadProgram:
     """A load as a program, whose secrets are settings."""
 
     kind: SourceKind
@@ -129,7 +129,7 @@ class _Name(str):
     __slots__ = ()
 
 
-def plan_load(source: str, destination: str, options: LoadOptions) -> LoadPlan:
+def plan_load(source: str, destination: str, options: LoadOptions) -> LoadProgram:
     """Return the program of a load; raise for arguments that cannot be combined.
 
     >>> plan = plan_load("orders.jsonl", "lake", LoadOptions())
@@ -142,13 +142,13 @@ def plan_load(source: str, destination: str, options: LoadOptions) -> LoadPlan:
     return _plan(_source_code(source, options), destination, options)
 
 
-def plan_python(destination: str, options: LoadOptions) -> LoadPlan:
+def plan_python(destination: str, options: LoadOptions) -> LoadProgram:
     """Return the program of a load from a generator with example rows."""
     _check_options(options)
     return _plan(_python_code(options), destination, options)
 
 
-def _plan(code: _SourceCode, destination: str, options: LoadOptions) -> LoadPlan:
+def _plan(code: _SourceCode, destination: str, options: LoadOptions) -> LoadProgram:
     factory, location = destination_of(destination)
     secrets = dict(code.secrets)
     variable, url_variable = ("database", "database_url") if factory in DATABASES else ("lake", "bucket_url")
@@ -165,7 +165,7 @@ def _plan(code: _SourceCode, destination: str, options: LoadOptions) -> LoadPlan
     }
     rows = _variable(code.table)
     dataset = options.dataset or DATASET_NAME
-    return LoadPlan(
+    return LoadProgram(
         kind=code.kind,
         pipeline_name=name,
         factory=factory,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.package import LoadJobInfo, LoadPackageInfo
 
 _COLOURS = {
+    "planned": "yellow",
     "loaded": "green",
     "aborted": "red",
     "completed_jobs": "green",

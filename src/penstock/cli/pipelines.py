@@ -33,6 +33,7 @@ from penstock.cli.pipeline_options import (
     pipeline_name,
     with_pipeline,
 )
+from penstock.cli.plan import apply, drop_plan, plans
 from penstock.cli.report import pipeline_report
 from penstock.cli.report_page import report_page
 from penstock.cli.report_server import ReportServer
@@ -239,6 +240,9 @@ def state(ref: PipelineRef, *, as_json: AsJson = False) -> None:
         typer.echo(json.dumps(mask_secrets(values), indent=2, default=str))
 
 
+pipeline_commands.command()(with_pipeline(plans))
+pipeline_commands.command()(with_pipeline(apply))
+pipeline_commands.command("drop-plan")(with_pipeline(drop_plan))
 pipeline_commands.command()(with_pipeline(sync))
 pipeline_commands.command("drop-pending")(with_pipeline(drop_pending))
 pipeline_commands.command("drop-pending-packages", help="The same as drop-pending.")(
@@ -274,7 +278,8 @@ def _package_infos(pipeline: Pipeline) -> Iterator[LoadPackageInfo]:
 
 
 def _all_ids(pipeline: Pipeline) -> list[str]:
-    return sorted({*pending_ids(pipeline), *pipeline.list_retained_load_packages()})
+    planned_ids = (load_id for plan in pipeline.list_plans() for load_id in plan.load_ids)
+    return sorted({*pending_ids(pipeline), *planned_ids, *pipeline.list_retained_load_packages()})
 
 
 def _render_schema(schema: Schema, schema_format: SchemaFormat) -> str:

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.cli.load import run_document
 from penstock.cli.load_plan import destination_of
@@ -26,8 +26,14 @@ from penstock.pipeline.pipeline import active_pipeline
 from penstock.sources.factory import SourceFactory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
+
+    from penstock.load.report import LoadInfo
+    from penstock.pipeline.pipeline import Pipeline
+    from penstock.pipeline.plan import LoadPlan
+
+Result = TypeVar("Result")
 
 
 def run_program(program: Path, arguments: Sequence[str], *, dlt_as_penstock: bool, as_json: bool) -> int:
@@ -66,6 +72,43 @@ def run_source(
     The code is 1 after an error of the source, and where a load has failed jobs.
     """
     start = datetime.now(UTC)
+
+    def run(pipeline: Pipeline, data: Any) -> LoadInfo:
+        info = pipeline.run(data)
+        print_text(str(info))
+        return info
+
+    if _with_source(reference, run, destination, dataset_name, pipeline_name, as_json=as_json) is None:
+        return 1
+    return _report_load(start, as_json=as_json)
+
+
+def plan_source(
+    reference: str,
+    *,
+    destination: str | None,
+    dataset_name: str | None,
+    pipeline_name: str | None,
+    as_json: bool,
+) -> LoadPlan | None:
+    """Plan the load of a source or resource, named as `module:name`; None after an error of the source."""
+
+    def plan(pipeline: Pipeline, data: Any) -> LoadPlan:
+        return pipeline.plan(data)
+
+    return _with_source(reference, plan, destination, dataset_name, pipeline_name, as_json=as_json)
+
+
+def _with_source(
+    reference: str,
+    use: Callable[[Pipeline, Any], Result],
+    destination: str | None,
+    dataset_name: str | None,
+    pipeline_name: str | None,
+    *,
+    as_json: bool,
+) -> Result | None:
+    """Use the data of a source in a pipeline; print the traceback of an error of the source, return None."""
     module_name, _, name = reference.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -76,13 +119,12 @@ def run_source(
                 destination=None if destination is None else _destination(destination),
                 dataset_name=dataset_name,
             )
-            print_text(str(pipeline.run(data() if _is_factory(data) else data)))
+            return use(pipeline, data() if _is_factory(data) else data)
     except PenstockError:
         raise
     except Exception as error:  # the code is the user's, and may raise anything
         _print_traceback(error)
-        return 1
-    return _report_load(start, as_json=as_json)
+        return None
 
 
 def _import(name: str) -> ModuleType:

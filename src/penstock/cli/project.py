@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from penstock.cli.load_plan import DATABASES, LoadOptions, LoadPlan, has_secret, plan_load, plan_python
+from penstock.cli.load_plan import DATABASES, LoadOptions, LoadProgram, has_secret, plan_load, plan_python
 from penstock.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def plan_project(source: str, destination: str, options: LoadOptions, *, folder:
     )
 
 
-def _plan(source: str, destination: str, options: LoadOptions) -> LoadPlan:
+def _plan(source: str, destination: str, options: LoadOptions) -> LoadProgram:
     options = replace(options, with_location=False)
     if source == _PYTHON:
         return plan_python(destination, options)
@@ -113,15 +113,15 @@ def _plan(source: str, destination: str, options: LoadOptions) -> LoadPlan:
     return plan_load(source, destination, options)
 
 
-def _setting_of(plan: LoadPlan) -> str:
+def _setting_of(plan: LoadProgram) -> str:
     return f"destination.{plan.factory}.{plan.location_argument}"
 
 
-def _target_of(plan: LoadPlan) -> str:
+def _target_of(plan: LoadProgram) -> str:
     return {"duckdb": "DuckDB", "postgres": "Postgres"}.get(plan.factory, f"{plan.factory} tables")
 
 
-def _program(plan: LoadPlan) -> str:
+def _program(plan: LoadProgram) -> str:
     declarations = ["", "", *plan.declarations] if plan.declarations else []
     body = (*plan.setting_lines, *plan.body, "return info")
     return _text(
@@ -141,7 +141,7 @@ def _program(plan: LoadPlan) -> str:
     )
 
 
-def _test(plan: LoadPlan, setting: str) -> str:
+def _test(plan: LoadProgram, setting: str) -> str:
     variable = setting.upper().replace(".", "__")
     if plan.factory == "postgres":
         place, needs = "a database for tests, which TEST_DATABASE_URL names", f'os.environ["{_TEST_URL}"]'
@@ -195,7 +195,7 @@ def _toml_text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _gitignore(plan: LoadPlan) -> str:
+def _gitignore(plan: LoadProgram) -> str:
     location = plan.location.removeprefix("./").strip("/")
     is_local = not plan.location.startswith(("/", "..", "~")) and not _URL.match(plan.location)
     tables = [f"/{location}/"] if is_local and location not in {"", "."} else []
@@ -204,7 +204,7 @@ def _gitignore(plan: LoadPlan) -> str:
     return _text("secrets.toml", "__pycache__/", ".pytest_cache/", ".venv/", *tables)
 
 
-def _pyproject(plan: LoadPlan) -> str:
+def _pyproject(plan: LoadProgram) -> str:
     extras = ["cli", *_EXTRAS.get(plan.factory, ("spark",))]
     drivers = ', "psycopg[binary]"' if plan.factory == "postgres" else ""
     extras += {"rest": ["rest"], "files": ["spark"], "sql": ["spark"]}.get(plan.kind, [])
@@ -224,7 +224,7 @@ def _pyproject(plan: LoadPlan) -> str:
     )
 
 
-def _readme(plan: LoadPlan, secrets: tuple[str, ...]) -> str:
+def _readme(plan: LoadProgram, secrets: tuple[str, ...]) -> str:
     name = plan.pipeline_name
     where = [f"Secrets, in `{SECRETS_FILE}` or in the environment:", ""]
     where += [f"- `{path}`: `{path.upper().replace('.', '__')}`" for path in secrets] + [""]

@@ -9,11 +9,11 @@ import typer
 from penstock.cli.output import print_json, print_text
 from penstock.cli.pipeline_options import AsJson, PipelineRef, target_of
 from penstock.errors import PipelineConfigMissing, UsageError
-from penstock.normalize.row_numbers import file_and_row
+from penstock.normalize.row_numbers import example_place
 from penstock.pipeline import late_imports
 from penstock.pipeline.trace import PipelineTrace
 from penstock.schema.defaults import SYSTEM_PREFIX
-from penstock.schema.origin import json_path
+from penstock.schema.origin import RULE_TEXTS, json_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,21 +22,10 @@ if TYPE_CHECKING:
         ColumnEventDocument,
         ColumnHistoryDocument,
         ColumnNameDocument,
-        ExampleValue,
         VariantBase,
     )
     from penstock.pipeline.column_history import ColumnEvent, ColumnHistory, ColumnRef
-    from penstock.schema.origin import ColumnOrigin
 
-_RULES: Final[Mapping[str, str]] = {
-    "inference": "the column has the type of its first value",
-    "detection": "a type detector of the schema matches the values",
-    "preferred_type": "the schema has a preferred type for this name",
-    "widening": "a value did not fit the column, which got a type that holds all of them",
-    "variant": "values that do not fit the column of their key have a separate one",
-    "hint": "the column is declared",
-    "system": "penstock adds the column",
-}
 _CONTRACTS: Final[Mapping[str, str]] = {
     "tables": "tables evolve, and the table was new",
     "columns": "columns evolve",
@@ -107,7 +96,7 @@ def _event_document(history: ColumnHistory, ref: ColumnRef, event: ColumnEvent) 
         "root_table": history.root_table(ref, event),
         "path": json_path(origin.path) if origin and origin.path is not None else None,
         "value_type": origin.value_type if origin else None,
-        "example": None if origin is None else _example_document(origin),
+        "example": None if origin is None else example_place(origin),
         "name": None
         if name is None
         else {
@@ -118,14 +107,6 @@ def _event_document(history: ColumnHistory, ref: ColumnRef, event: ColumnEvent) 
         },
         "unknown": event.unknown or None,
     }
-
-
-def _example_document(origin: ColumnOrigin) -> ExampleValue | None:
-    """Return the place of a value: the number of its row, from 1, and the path in it."""
-    if origin.position is None or origin.path is None:
-        return None
-    file, row = file_and_row(origin.position[0])
-    return {"file": file + 1, "row": row + 1, "path": json_path(origin.path, origin.position[1:])}
 
 
 def _event_lines(event: ColumnEventDocument) -> Iterator[str]:
@@ -153,7 +134,7 @@ def _event_lines(event: ColumnEventDocument) -> Iterator[str]:
 
 def _rule_text(rule: str, base: VariantBase | None) -> str:
     if base is None:
-        return _RULES[rule]
+        return RULE_TEXTS[rule]
     return f"{base['column']} is {base['data_type']}, and values that do not fit it have a separate column"
 
 

@@ -14,6 +14,7 @@ from penstock.interfaces.capabilities import (
     TLoaderReplaceStrategy,
     TTableFormat,
 )
+from penstock.interfaces.change_counts import TableChanges, TableState, UnsealedLoad, WithChangeCounts
 from penstock.interfaces.client import (
     JobClientBase,
     LoadCommit,
@@ -104,9 +105,13 @@ __all__ = [
     "TLoaderReplaceStrategy",
     "TRefreshMode",
     "TTableFormat",
+    "TableChanges",
     "TableCommit",
     "TableRestore",
+    "TableState",
+    "UnsealedLoad",
     "WithAtomicCommit",
+    "WithChangeCounts",
     "WithLedger",
     "WithPackageStorage",
     "WithRowUndo",

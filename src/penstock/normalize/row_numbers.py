@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
+
+from penstock.schema.origin import json_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from penstock.schema.origin import ColumnOrigin
 
 _NUMBER: Final = re.compile(r"[0-9]+")
 _FILE_BITS: Final = 24
@@ -33,3 +37,19 @@ def file_and_row(number: int) -> tuple[int, int]:
     """
     file, row = divmod(number, 1 << _ROW_BITS)
     return file % (1 << _FILE_BITS), row
+
+
+class ExampleValue(TypedDict):
+    """The place of a value in the extracted rows; both numbers begin at 1."""
+
+    file: int
+    row: int
+    path: str
+
+
+def example_place(origin: ColumnOrigin) -> ExampleValue | None:
+    """Return the place of a value that a column or its type comes from; None if no row was read for it."""
+    if origin.position is None or origin.path is None:
+        return None
+    file, row = file_and_row(origin.position[0])
+    return {"file": file + 1, "row": row + 1, "path": json_path(origin.path, origin.position[1:])}

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypedDict, get_args
 
 from penstock.errors import UnsafePath
 
-TLoadPackageStatus = Literal["new", "extracted", "normalized", "loaded", "aborted"]
-"""The status of a package."""
+TLoadPackageStatus = Literal["new", "extracted", "normalized", "planned", "loaded", "aborted"]
+"""The status of a package; a planned one is not loaded before its plan is applied."""
 
 FINISHED_STATUSES: frozenset[TLoadPackageStatus] = frozenset(("loaded", "aborted"))
 
@@ -19,7 +19,7 @@ JOB_STATES: tuple[TJobState, ...] = get_args(TJobState)
 NEW_JOBS, FAILED_JOBS, STARTED_JOBS, COMPLETED_JOBS = JOB_STATES
 
 EXTRACTED_FILE, NORMALIZED_FILE, SEALED_FILE = "extracted.json", "normalized.json", "sealed.json"
-COMPLETED_FILE = "package_completed.json"
+COMPLETED_FILE, PLANNED_FILE = "package_completed.json", "planned.json"
 SCHEMA_FILE, STATE_FILE = "schema.json", "load_package_state.json"
 SCHEMA_UPDATES_FILE, APPLIED_SCHEMA_UPDATES_FILE = "schema_updates.json", "applied_schema_updates.json"
 CANCELLED_FILE, EXCEPTIONS_FOLDER, RESULTS_FOLDER, DATA_FOLDER = (

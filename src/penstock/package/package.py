@@ -31,6 +31,7 @@ from penstock.package.layout import (
     FOLLOWUPS_FOLDER,
     NEW_JOBS,
     NORMALIZED_FILE,
+    PLANNED_FILE,
     SCHEMA_FILE,
     SCHEMA_UPDATES_FILE,
     SEALED_FILE,
@@ -85,6 +86,8 @@ class Package:
         # A late write into a deleted package leaves a single marker, which must not count.
         if EXTRACTED_FILE not in names:
             return "new"
+        if PLANNED_FILE in names and SEALED_FILE not in names:
+            return "planned"
         return "normalized" if NORMALIZED_FILE in names else "extracted"
 
     def exists(self) -> bool:
@@ -100,6 +103,23 @@ class Package:
     def create(self, state: TLoadPackageState | None = None) -> None:
         """Create the folder with its first file, the state; an existing one is unchanged."""
         self.store.put_if_absent(STATE_FILE, as_json(with_version(state or default_state(self.load_id))))
+
+    def mark_planned(self) -> None:
+        """Mark a new package as one that only `apply` loads; no rows may count as extracted before."""
+        self.store.put(PLANNED_FILE, encode_control({}))
+
+    def save_plan(self, document: Mapping[str, Any]) -> None:
+        """Write the plan of the package, which is complete from now on."""
+        self.store.put(PLANNED_FILE, encode_control(document))
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether only `apply` loads the package."""
+        return self.store.has_file(PLANNED_FILE)
+
+    def read_plan(self) -> dict[str, Any] | None:
+        """Return the plan; empty before it is complete, None if the package was not planned."""
+        return read_control(self.store, PLANNED_FILE)
 
     def mark_extracted(self, document: Mapping[str, Any], *, epoch: int | None = None) -> None:
         """Mark all rows as written: the package will not be extracted again.

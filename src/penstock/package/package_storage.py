@@ -218,6 +218,8 @@ class PackageStorage:
             package.save_schema(dict(schema.to_dict()))
         if self.initial_state == "new":
             return
+        if self.initial_state == "planned":
+            package.mark_planned()
         package.mark_extracted({})
         if self.initial_state != "extracted":
             package.mark_normalized({})

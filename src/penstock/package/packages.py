@@ -118,7 +118,12 @@ class Packages:
         statuses = self.loaded_packages.unfinished_statuses()
         accepted = self._split_by_fence([self.package(load_id) for load_id in statuses])[0]
         incomplete = [package for package in accepted if statuses[package.load_id] == "new"]
-        return [package for package in accepted if package not in incomplete], incomplete
+        pending = [package for package in accepted if statuses[package.load_id] in _PENDING_STATUSES]
+        return pending, incomplete
+
+    def planned_packages(self) -> list[Package]:
+        """Return the packages that wait for `apply`, oldest first, without those marked too late."""
+        return self._unfinished_packages("planned")
 
     def known_ids(self) -> frozenset[str]:
         """Return the load ids of all packages that are pending or finished."""
@@ -146,7 +151,8 @@ class Packages:
             yield lease
 
     def _fence_off_earlier_runs(self, lease: Lease) -> None:
-        load_ids = self.normalized_packages.list_unfinished_packages(*_PENDING_STATUSES)
+        # Planned packages too: once such a package is sealed, its marker of an earlier run must count.
+        load_ids = self.normalized_packages.list_unfinished_packages(*_PENDING_STATUSES, "planned")
         accepted, late = self._split_by_fence([self.package(load_id) for load_id in load_ids])
         write_fence(self.store, lease.epoch, {_ACCEPTED_KEY: [package.load_id for package in accepted]})
         for package in late:

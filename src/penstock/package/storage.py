@@ -132,6 +132,11 @@ class FileStorage:
         return self._credentials is not None and bool(self._credentials.conditional_writes)
 
     @property
+    def credentials(self) -> AwsCredentials | None:
+        """The credentials that it was opened with."""
+        return self._credentials
+
+    @property
     def hadoop_conf(self) -> dict[str, str]:
         """The settings with which Spark opens it with the same credentials; they contain secrets."""
         return s3a_conf(self.root, self._credentials)

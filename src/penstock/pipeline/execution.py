@@ -6,6 +6,7 @@ A run resumes a sealed load, loads pending packages, extracts, and normalizes, s
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import logger, redact
@@ -306,7 +307,7 @@ class Execution:
         """
         pending, incomplete = self._packages.unfinished_packages()
         self._recorder.pending_ids |= {package.load_id for package in pending}
-        resumable = [package for package in incomplete if has_waves(package.store)]
+        resumable = [package for package in incomplete if has_waves(package.store) and not package.is_plan]
         if len(resumable) < len(incomplete):
             lease.confirm()
         for package in incomplete:
@@ -439,9 +440,26 @@ class Execution:
         lease: Lease,
     ) -> Manifest:
         """Seal a package: from now on it is the next load, whatever happens to this process."""
-        dropped = dropped_tables(snapshot.schema, extracted)
         schema = self._target.pipeline.schema_files.ensure_import_file(normalized.schema)
-        manifest = Manifest(
+        manifest = self._next_manifest(package, extracted, snapshot, replace(normalized, schema=schema))
+        self._seal_manifest(manifest, lease)
+        return manifest
+
+    def _seal_manifest(self, manifest: Manifest, lease: Lease) -> None:
+        lease.confirm()
+        if not self._packages.seal(manifest, after=self._last_sequence):
+            raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
+        self._last_sequence = manifest.sequence
+
+    def _next_manifest(
+        self,
+        package: Package,
+        extracted: ExtractManifest,
+        snapshot: PipelineSnapshot,
+        normalized: NormalizedPackage,
+    ) -> Manifest:
+        dropped, schema = dropped_tables(snapshot.schema, extracted), normalized.schema
+        return Manifest(
             load_id=package.load_id,
             sequence=self._workspace.next_sequence(self._last_sequence),
             pipeline_name=self._target.pipeline.pipeline_name,
@@ -456,14 +474,6 @@ class Execution:
             truncated=truncated_tables(snapshot.schema, extracted),
             origins=normalized.origins,
         )
-        self._seal_manifest(manifest, lease)
-        return manifest
-
-    def _seal_manifest(self, manifest: Manifest, lease: Lease) -> None:
-        lease.confirm()
-        if not self._packages.seal(manifest, after=self._last_sequence):
-            raise SlotTaken(pipeline=manifest.pipeline_name, sequence=manifest.sequence)
-        self._last_sequence = manifest.sequence
 
     def _load_sealed(self, manifest: Manifest, lease: Lease) -> None:
         load_target = self._workspace.load_target(manifest, lease)

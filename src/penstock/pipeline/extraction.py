@@ -61,6 +61,9 @@ class Extraction:
     send: RowSender | None = None
     """Writes files by a Spark session; None: this machine writes them."""
 
+    is_planned: bool = False
+    """Whether only `apply` loads the packages."""
+
     def extract(self, flows: Sequence[Flow]) -> Generator[Package]:
         """Yield the packages that have rows or a changed state, each when it is marked as extracted.
 
@@ -143,6 +146,8 @@ class Extraction:
                 package = resumable or self.packages.new_package()
                 resumable = None
                 package.create()
+                if self.is_planned:
+                    package.mark_planned()
                 with (
                     self.collector(f"extract of {schema.name}"),
                     in_stage("extract", load_id=package.load_id),

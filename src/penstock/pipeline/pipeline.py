@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from penstock.pipeline.drop_resources import ResourceDrop
     from penstock.pipeline.execution import Execution
     from penstock.pipeline.package_listing import PackageListing
+    from penstock.pipeline.plan import LoadPlan
+    from penstock.pipeline.planning import PlanExecution
     from penstock.pipeline.recorder import Recorder
     from penstock.pipeline.settings import RunConfiguration
     from penstock.pipeline.state import StateInjectableContext, TPipelineState
@@ -393,6 +395,97 @@ class Pipeline(SupportsPipeline):
                 overrides["raise_on_failed_jobs"] = True
             self._execution(recorder, load_overrides=overrides).load()
             return recorder.load_info()
+
+    # --- plans
+
+    def plan(  # noqa: PLR0913 - the arguments of `run`
+        self,
+        data: Any,
+        *,
+        destination: TDestinationReferenceArg = None,
+        staging: TDestinationReferenceArg = None,
+        dataset_name: str | None = None,
+        credentials: Any = None,
+        table_name: str | None = None,
+        write_disposition: TWriteDispositionConfig | None = None,
+        columns: TAnySchemaColumns | None = None,
+        primary_key: TColumnNames | None = None,
+        schema: Schema | None = None,
+        loader_file_format: TLoaderFileFormat | None = None,
+        table_format: Any = None,
+        schema_contract: TSchemaContract | None = None,
+        refresh: TRefreshMode | None = None,
+        nested: NestedValues | None = None,
+        on_error: OnError | None = None,
+    ) -> LoadPlan:
+        """Extract and normalize `data`, and return what its load would change; no table is changed.
+
+        The arguments are those of `run`. The plan has the rows that each table would get and lose, and the
+        schema changes with their rules. `apply` publishes its package; a run does not load it. It waits for
+        some days (`plan.expires_after`), and is out of date once the tables or the state have changed. The
+        next run reads its rows again, unless it was applied. Refused while packages are pending.
+        """
+        self._bind(destination, dataset_name, staging, credentials)
+        check_file_format(loader_file_format)
+        with self._record_call("extract") as recorder:
+            flows = flows_of(
+                data,
+                table_name=table_name,
+                schema=schema,
+                write_disposition=write_disposition,
+                columns=columns,
+                primary_key=primary_key,
+                table_format=table_format,
+                file_format=loader_file_format,
+                schema_contract=schema_contract,
+                refresh=refresh or self.refresh,
+                nested=nested,
+            )
+            check_dispositions(flows, self._require_destination())
+            check_file_formats(flows, self._require_destination(), is_staged=self.staging is not None)
+            settings = resolve_extract_settings(self.pipeline_name, on_error=on_error)
+            settings = settings.model_copy(update={"commit_interval": None})
+            return self._plan_execution(recorder, settings).plan(flows)
+
+    def apply(self, plan: LoadPlan | str) -> LoadInfo:
+        """Publish the packages of a plan, or of the plan with a load id, as they are.
+
+        Raises `PlanOutdated` with what has changed if the tables, the schema or the state are not those of
+        the plan any more, and `PlanExpired` if it is too old. An apply that was interrupted is completed by
+        another one, or by the next run.
+        """
+        load_ids = (plan,) if isinstance(plan, str) else plan.load_ids
+        with self._record_call("load") as recorder:
+            self._plan_execution(recorder).apply(load_ids)
+            return recorder.load_info()
+
+    def list_plans(self) -> Sequence[LoadPlan]:
+        """Return the plans that wait for `apply`, oldest first: one for each package."""
+        workspace = self._workspace()
+        return [] if workspace is None else late_imports.planning.list_plans(workspace.packages)
+
+    def drop_plan(self, plan: LoadPlan | str) -> None:
+        """Delete the packages of a plan, or of the plan with a load id. No table is changed."""
+        load_ids = (plan,) if isinstance(plan, str) else plan.load_ids
+        with self._run_context():
+            packages = late_imports.workspace.Workspace(self._target(), spark=self._spark).packages
+            arguments = self._lease_arguments()
+            late_imports.planning.drop_plans(
+                packages, load_ids, pipeline=arguments["pipeline_name"], times=arguments["lease_times"]
+            )
+
+    def _plan_execution(
+        self, recorder: Recorder, extract_settings: ExtractConfiguration | None = None
+    ) -> PlanExecution:
+        settings = extract_settings or resolve_extract_settings(self.pipeline_name)
+        return late_imports.planning.PlanExecution(
+            self._target(),
+            self._unbound_packages(settings),
+            recorder,
+            spark=self._spark,
+            extract_settings=settings,
+            load_overrides={},
+        )
 
     @property
     def last_trace(self) -> PipelineTrace | None:

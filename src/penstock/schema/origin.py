@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,6 +23,16 @@ OriginRule = Literal["inference", "detection", "preferred_type", "widening", "va
 - `variant`: values that did not fit their column got another one
 - `hint`: the column is declared
 """
+RULE_TEXTS: Final[Mapping[str, str]] = {
+    "inference": "the column has the type of its first value",
+    "detection": "a type detector of the schema matches the values",
+    "preferred_type": "the schema has a preferred type for this name",
+    "widening": "a value did not fit the column, which got a type that holds all of them",
+    "variant": "values that do not fit the column of their key have a separate one",
+    "hint": "the column is declared",
+    "system": "penstock adds the column",
+}
+"""The rules in words, and `system` for columns without an origin."""
 PermittedBy = Literal["tables", "columns", "data_type", "first_rows"]
 """The part of the contract that permitted a column; `first_rows`: a new table may add columns."""
 

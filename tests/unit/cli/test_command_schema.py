@@ -35,9 +35,11 @@ EXAMPLES: Mapping[str, str] = {
     "load": "rows.csv ./lake --print-script",
     "packages": "lake/shop/_dlt_pkg/shop",
     "pipeline abort-packages": "--yes",
+    "pipeline apply": "--yes",
     "pipeline drop": "orders --state-only --yes",
     "pipeline drop-pending": "--yes",
     "pipeline drop-pending-packages": "--yes",
+    "pipeline drop-plan": "--yes",
     "pipeline fail-job": "1794709965.511098 orders.5c1c2f0d11.1.reference --yes",
     "pipeline failed-jobs": "",
     "pipeline info": "",
@@ -45,6 +47,7 @@ EXAMPLES: Mapping[str, str] = {
     "pipeline load-package": "",
     "pipeline package": "",
     "pipeline packages": "",
+    "pipeline plans": "",
     "pipeline report": "",
     "pipeline schema": "",
     "pipeline state": "",
@@ -55,9 +58,11 @@ EXAMPLES: Mapping[str, str] = {
     "sources": "",
     "undo": "--pipeline shop --yes",
 }
-"""The arguments of each command, without those of `run` and `pipeline show`, which other tests start."""
+"""The arguments of each command, but not of `run`, `plan` and `pipeline show`, which other tests start."""
 STUCK = {"pipeline failed-jobs", "pipeline fail-job"}
 """Commands for a pipeline with a job that failed."""
+PLANS = {"pipeline plans", "pipeline apply", "pipeline drop-plan"}
+"""Commands for a pipeline with a plan."""
 
 
 def commands_with_json(group: Any, *path: str) -> Iterator[str]:
@@ -73,7 +78,7 @@ def commands_with_json(group: Any, *path: str) -> Iterator[str]:
 def test_every_command_with_json_has_a_schema() -> None:
     commands = set(commands_with_json(typer.main.get_command(app)))
 
-    assert commands == DOCUMENTS.keys() == EXAMPLES.keys() | {"run", "pipeline show"}
+    assert commands == DOCUMENTS.keys() == EXAMPLES.keys() | {"run", "plan", "pipeline show"}
 
 
 def test_the_published_schema_is_that_of_the_code() -> None:
@@ -104,8 +109,10 @@ def test_the_output_of_a_command_matches_the_schema(
     write_deltalake("lake/raw/buyers", table({"id": [1, 2]}))
     first, *rest = command.split()
     words = [first, "shop", *rest] if first == "pipeline" and rest != ["list"] else [first, *rest]
-    if command in {"pipeline drop", "pipeline undo", "undo"}:
+    if command in {"pipeline drop", "pipeline undo", "undo", *PLANS}:
         pipeline.drop_pending_packages()
+    if command in PLANS:
+        pipeline.plan(orders())
     if command == "pipeline package":
         words += pipeline.list_completed_load_packages()
 

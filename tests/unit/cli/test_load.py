@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import penstock
 from penstock.cli.app import app
-from penstock.cli.load_plan import LoadOptions, LoadPlan, plan_load
+from penstock.cli.load_plan import LoadOptions, LoadProgram, plan_load
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SECRET = "lovelace-1843"
 
 
-def plan(source: str, destination: str = "./lake", **options: Any) -> LoadPlan:
+def plan(source: str, destination: str = "./lake", **options: Any) -> LoadProgram:
     return plan_load(source, destination, LoadOptions(**options))
 
 

@@ -335,7 +335,7 @@ def test_a_storage_manages_the_packages_below_its_root(tmp_path: Path, storage: 
     assert (tmp_path / LOAD_ID / "new_jobs" / JOB).exists()
 
 
-@pytest.mark.parametrize("status", ["new", "extracted", "normalized", "loaded", "aborted"])
+@pytest.mark.parametrize("status", ["new", "extracted", "normalized", "planned", "loaded", "aborted"])
 def test_new_packages_have_the_status_of_their_storage(tmp_path: Path, status: Any) -> None:
     storage = PackageStorage(FileStorage(str(tmp_path)), status)
 
@@ -349,9 +349,9 @@ def test_packages_of_every_status_are_listed(tmp_path: Path) -> None:
     storages = [PackageStorage(FileStorage(str(tmp_path)), status) for status in get_args(TLoadPackageStatus)]
     for number, storage in enumerate(storages):
         storage.create_package(f"{number}.5")
-    storages[3].record_finished("3.5")
+    storages[4].record_finished("4.5")
 
-    assert storages[0].list_packages() == ["0.5", "1.5", "2.5", "3.5", "4.5"]
+    assert storages[0].list_packages() == ["0.5", "1.5", "2.5", "3.5", "4.5", "5.5"]
     assert storages[0].list_packages_with_status("normalized") == ["2.5"]
 
 

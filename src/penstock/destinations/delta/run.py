@@ -41,6 +41,7 @@ from penstock.destinations.delta.history import (
     undo_metadata,
 )
 from penstock.destinations.delta.log_commits import read_commit, read_commits
+from penstock.destinations.delta.small_reads import count_deletion
 from penstock.destinations.delta.table_restorer import TableRestorer
 from penstock.destinations.lake.addressing import DatasetTables
 from penstock.destinations.lake.ddl import changed_properties, set_properties_statement
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from penstock.destinations.lake.conflicts import Result
     from penstock.destinations.lake.flat_files import JobFiles
     from penstock.destinations.lake.merge_statement import MergeStatement
-    from penstock.interfaces import LoadMark
+    from penstock.interfaces import LoadMark, TableChanges
     from penstock.schema import Table
 
 _LAST_COMMIT: Final = "spark.databricks.delta.lastCommitVersionInSession"
@@ -116,6 +117,11 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
                     reader = spark.read.format("delta").option("versionAsOf", version)
                     return reader.load(self._location(table, spark))
                 return self.addressing.read(table, version, spark=spark)
+
+    def count_deletion(self, table: str, *, spark: SparkSession) -> TableChanges | None:
+        """Return what the deletion of all rows would change, by the log; None if Spark has to count them."""
+        tables = self._reference_tables(spark)
+        return None if isinstance(tables, Obstacle) else count_deletion(tables.store, table)
 
     def version(self, table: str, *, spark: SparkSession) -> int:
         """Return the number of the newest commit."""

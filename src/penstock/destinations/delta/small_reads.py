@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from penstock.config import logger
 from penstock.destinations.delta.native_tables import open_delta_table
 from penstock.errors import MissingExtra, UsageError
+from penstock.interfaces import TableChanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +57,20 @@ def read_small_table(
 def read_columns(store: FileStorage, table: str, credentials: AwsCredentials | None) -> dict[str, Any] | None:
     """Return the columns of a table as Spark writes them in JSON; None if Spark has to read them."""
     return _read_unless_refused(table, lambda: _read_schema(store, table, credentials))
+
+
+def count_deletion(store: FileStorage, table: str) -> TableChanges | None:
+    """Return what the deletion of all rows would change, by the log; None if Spark has to count them."""
+    return _read_unless_refused(table, lambda: _count_deletion(store, table))
+
+
+def _count_deletion(store: FileStorage, table: str) -> TableChanges | None:
+    opened = open_delta_table(table, store, store.credentials, needed_for="counts of tables")
+    files = pa.table(opened.get_add_actions(flatten=True))
+    counts, sizes = files.column("num_records"), files.column("size_bytes").to_pylist()
+    if unreadable_feature(opened) is not None or counts.null_count:
+        return None
+    return TableChanges(table=table, deleted=sum(counts.to_pylist()), files=len(sizes), file_bytes=sum(sizes))
 
 
 def _read_unless_refused(table: str, read: Callable[[], Result | None]) -> Result | None:

@@ -12,6 +12,7 @@ from penstock.errors import UsageError
 from penstock.interfaces import (
     ParsedLoadJobFileName,
     PreparedTables,
+    WithChangeCounts,
     WithTableDrop,
     WithTableRestore,
     WithTablesByCommit,
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
         DestinationCapabilitiesContext,
         LoadJob,
         LoadMark,
+        TableChanges,
         TableCommit,
         TableRestore,
+        TableState,
+        UnsealedLoad,
     )
     from penstock.schema import Schema, Table, TSchemaTables, TTableSchema
 
@@ -42,7 +46,13 @@ if TYPE_CHECKING:
 
 
 class FilesystemClient(
-    DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithTableRestore, WithUndo
+    DatasetClient,
+    WithTablesByCommit,
+    WithTableVersions,
+    WithTableDrop,
+    WithTableRestore,
+    WithUndo,
+    WithChangeCounts,
 ):
     """Tables of several formats in one dataset, with one ledger."""
 
@@ -189,6 +199,21 @@ class FilesystemClient(
     def restore(self, planned: TableRestore, mark: LoadMark, *, overwrites: bool) -> AppliedJob:
         """Restore a version of a table."""
         return self.client_for(planned.table).restore(planned, mark, overwrites=overwrites)
+
+    def count_changes(self, load: UnsealedLoad) -> Sequence[TableChanges]:
+        """Return the changes of the tables of each format."""
+        return [
+            changes
+            for client, owned in self._by_client(load.job_paths)
+            for changes in client.count_changes(load.with_only_tables(owned))
+        ]
+
+    def table_states(self, tables: Iterable[str]) -> Mapping[str, TableState]:
+        """Return the states of the existing tables of each format."""
+        states: dict[str, TableState] = {}
+        for client, owned in self._by_client(tables):
+            states |= client.table_states(owned)
+        return states
 
     def _by_client(self, tables: Iterable[str]) -> list[tuple[TableClient, list[str]]]:
         """Return the clients of tables, each with its tables; plain files first. Raise without a format."""

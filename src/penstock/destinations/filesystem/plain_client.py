@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, cast
 
 from penstock.destinations.filesystem.layout import FileLayout, FileNameParts
-from penstock.destinations.filesystem.run import FileReader, write_rows
+from penstock.destinations.filesystem.run import FileReader, count_rows, write_rows
 from penstock.destinations.filesystem.table_files import (
     FileList,
     PublishedFile,
@@ -33,8 +33,11 @@ from penstock.interfaces import (
     LoadJob,
     ParsedLoadJobFileName,
     PreparedTables,
+    TableChanges,
     TableCommit,
     TableRestore,
+    TableState,
+    WithChangeCounts,
     WithTableDrop,
     WithTableRestore,
     WithTablesByCommit,
@@ -43,6 +46,7 @@ from penstock.interfaces import (
     renewal_of,
     restore_refused,
 )
+from penstock.package import read_job
 from penstock.package.file_ledger import SYSTEM_TABLE_NAMES
 from penstock.package.trust import require_trust
 from penstock.schema import Schema, Table, root_table
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
 
     from penstock.destinations.filesystem.settings import FilesystemConfiguration
     from penstock.destinations.lake.plan import ChainStep
-    from penstock.interfaces import DestinationCapabilitiesContext, LoadMark
+    from penstock.interfaces import DestinationCapabilitiesContext, LoadMark, UnsealedLoad
     from penstock.schema import TSchemaTables, TTableSchema
 
 PLAIN_TABLE_FORMATS: Final = frozenset((None, "native"))
@@ -63,7 +67,13 @@ PLAIN_TABLE_FORMATS: Final = frozenset((None, "native"))
 
 
 class PlainClient(
-    DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithTableRestore, WithUndo
+    DatasetClient,
+    WithTablesByCommit,
+    WithTableVersions,
+    WithTableDrop,
+    WithTableRestore,
+    WithUndo,
+    WithChangeCounts,
 ):
     """The plain tables of one dataset."""
 
@@ -272,6 +282,36 @@ class PlainClient(
         if entry is None:
             raise InternalError(f"the restore of {planned.table} is not in its log", hint="report this")
         return _applied_job(planned.table, entry, skipped=not is_new)
+
+    def count_changes(self, load: UnsealedLoad) -> Sequence[TableChanges]:
+        """Return the changes of each table; Spark counts the rows of replaced files."""
+        roots = dict.fromkeys(root_table(name, self.schema.tables).name for name in load.job_paths)
+        plans = (plan_chain(root, self.schema.tables, with_rows=load.job_paths.keys()) for root in roots)
+        return [
+            self._count_step(step, load) for plan in plans for step in plan.steps if step.commit != "nothing"
+        ]
+
+    def _count_step(self, step: ChainStep, load: UnsealedLoad) -> TableChanges:
+        inserted = load.rows.get(step.table) if step.rows else 0
+        if inserted is None:
+            job = read_job(
+                load.job_paths[step.table], mark=load.mark, credentials=self.config.storage_credentials
+            )
+            inserted = count_rows(job.frame(self.session()))
+        files = {} if step.commit == "append" else self.table_files(step.table).files()
+        deleted = count_rows(self.read(step.table, spark=self.session())) if files else 0
+        return TableChanges(
+            table=step.table,
+            inserted=inserted,
+            deleted=deleted,
+            files=len(files),
+            file_bytes=sum(self.store.size(key) for key in files),
+        )
+
+    def table_states(self, tables: Iterable[str]) -> Mapping[str, TableState]:
+        """Return the newest commits to those of the tables that have one."""
+        versions = {name: self.table_files(name).log.last_version() for name in tables}
+        return {name: TableState(version=version) for name, version in versions.items() if version}
 
     def is_plain(self, table: str) -> bool:
         """Return whether a table is plain files."""

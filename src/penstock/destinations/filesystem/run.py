@@ -48,6 +48,11 @@ def write_rows(
     return observation.rows()
 
 
+def count_rows(rows: DataFrame) -> int:
+    """Return the number of rows."""
+    return rows.count()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReader:
     """Reads the files of a table in a session."""

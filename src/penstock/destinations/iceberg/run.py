@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from penstock.destinations.iceberg.settings import CommitMode
     from penstock.destinations.lake.flat_files import JobFiles
     from penstock.destinations.lake.merge_statement import MergeStatement
-    from penstock.interfaces import LoadMark, TableCommit
+    from penstock.interfaces import LoadMark, TableChanges, TableCommit
     from penstock.schema import Table
     from penstock.spark.iceberg_library import IcebergVersion
 
@@ -78,6 +78,16 @@ class IcebergTables(DatasetTables[IcebergCatalog]):
     def read(self, table: str, version: int | None = None, *, spark: SparkSession) -> DataFrame:
         """Return a frame over a table in the given session."""
         return self.addressing.read(table, version, spark=spark)
+
+    @property
+    def file_columns(self) -> tuple[str, str | None]:
+        """The column with the file of a row; its size is in the metadata only."""
+        return "_file", None
+
+    def count_deletion(self, table: str, *, spark: SparkSession) -> TableChanges | None:
+        """Return None: Spark counts the rows, from the metadata of the files."""
+        del table, spark
+        return None
 
     def read_history(self, table: str, *, spark: SparkSession) -> SnapshotHistory:
         """Read all snapshots and refs of a table: from its metadata, or over Connect in one job."""

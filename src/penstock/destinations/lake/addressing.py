@@ -87,6 +87,11 @@ class DatasetTables(Generic[Addressing]):
     properties: Mapping[str, Any] = field(default_factory=dict)
     """Properties of all tables, beside those in the hints of each."""
 
+    @property
+    def file_columns(self) -> tuple[str, str | None]:
+        """The columns with the file of a row and its size; None for a size that is not known."""
+        return "_metadata.file_path", "_metadata.file_size"
+
     def initialize(self, *, spark: SparkSession) -> None:
         """Create the schema of the catalog if it does not exist."""
         self.addressing.initialize(spark=spark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from penstock.destinations.lake.change_counts import ChainChanges, count_changes
 from penstock.destinations.lake.dataset import DatasetClient
 from penstock.destinations.lake.ddl import (
     add_columns_statement,
@@ -24,6 +25,8 @@ from penstock.interfaces import (
     LoadJob,
     ParsedLoadJobFileName,
     PreparedTables,
+    TableState,
+    WithChangeCounts,
     WithTableDrop,
     WithTableRestore,
     WithTablesByCommit,
@@ -45,8 +48,10 @@ if TYPE_CHECKING:
         DestinationCapabilitiesContext,
         DestinationClientDwhConfiguration,
         LoadMark,
+        TableChanges,
         TableCommit,
         TableRestore,
+        UnsealedLoad,
     )
     from penstock.schema import Schema, Table, TSchemaTables, TTableSchema
 
@@ -99,7 +104,13 @@ class VersionedTables(LakeTables, Protocol):
 
 
 class LakeClient(
-    DatasetClient, WithTablesByCommit, WithTableVersions, WithTableDrop, WithTableRestore, WithUndo
+    DatasetClient,
+    WithTablesByCommit,
+    WithTableVersions,
+    WithTableDrop,
+    WithTableRestore,
+    WithUndo,
+    WithChangeCounts,
 ):
     """A lake opened for one dataset."""
 
@@ -274,6 +285,34 @@ class LakeClient(
     def existing_tables(self, tables: Iterable[str]) -> list[str]:
         """Return those of the tables that exist here; a load may also write tables of another format."""
         return [name for name in tables if self.tables.exists(name, spark=self.session())]
+
+    def count_changes(self, load: UnsealedLoad) -> Sequence[TableChanges]:
+        """Return the changes of each table that the load would commit to; Spark counts what is not known."""
+        jobs = {name: ParsedLoadJobFileName.parse(path).file_name() for name, path in load.job_paths.items()}
+        roots = dict.fromkeys(root_table(name, self.schema.tables).name for name in jobs)
+        credentials = self.config.storage_credentials
+        chains = [
+            ChainChanges(
+                root=root,
+                schema=self.schema.tables,
+                staged=StagedPackage(next(iter(load.job_paths.values())), credentials, load.mark, jobs),
+                target=self.tables,
+                chain_locks=self._chain_locks,
+                spark=self.session(),
+                default_strategy=self._default_strategy,
+                row_counts=load.rows,
+            )
+            for root in roots
+        ]
+        return count_changes(chains)
+
+    def table_states(self, tables: Iterable[str]) -> Mapping[str, TableState]:
+        """Return the versions of those of the tables that exist."""
+        session = self.session()
+        versions = {name: self.table_version(name, spark=session) for name in tables}
+        return {
+            name: TableState(version=version) for name, version in versions.items() if version is not None
+        }
 
     def _data_tables(self, only_tables: Iterable[str] | None) -> list[str]:
         """Return the names of tables; by default of all data tables with a column."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
 
+from penstock.package.folder import count_rows
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
@@ -59,6 +60,14 @@ class JobFiles:
         """The columns of all files, as Spark writes a schema in JSON."""
         columns = {name: kind for part in self.job.parts for name, kind in parse_columns(part.columns)}
         return json.dumps(_struct(columns))
+
+    def count_rows(self) -> int:
+        """Return the sum of the row counts in the footers of the files."""
+        package = FileStorage(self.job.package_path, credentials=self.credentials)
+        return count_rows(
+            package,
+            [f"{part.data.path}/{name}" for part in self.job.parts for name in part.data.list_files(package)],
+        )
 
     def copy_to(self, store: FileStorage, table: str) -> list[TableFile]:
         """Copy the files to a new subfolder of the folder of a table, in threads because storage is slow.

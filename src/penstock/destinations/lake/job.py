@@ -17,7 +17,7 @@ from penstock.package import Package, read_job, sealed_manifest
 from penstock.package.storage import FileStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -60,6 +60,8 @@ class StagedPackage:
     credentials: AwsCredentials | None = None
     load_mark: LoadMark | None = None
     """The mark of the load; None if it has to be read."""
+    unsealed_jobs: Mapping[str, str] | None = None
+    """The job file of each table of a package that is not sealed; None to read the sealed manifest."""
 
     @cached_property
     def job(self) -> JobFile:
@@ -91,6 +93,8 @@ class StagedPackage:
     @cached_property
     def _jobs(self) -> dict[str, str]:
         """The job of each table in the sealed manifest: another run may still write into the package."""
+        if self.unsealed_jobs is not None:
+            return dict(self.unsealed_jobs)
         return {entry.table: entry.job for entry in sealed_manifest(self._package, self.mark).tables}
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 OP_COLUMN: Final = "_penstock_op"
 """The column of the source that separates rows of the load from the keys of superseded rows."""
 ROW, SUPERSEDED = "row", "mark"
-_TARGET_ALIAS, _SOURCE_ALIAS = "t", "s"
+TARGET_ALIAS, SOURCE_ALIAS = "t", "s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,20 +40,19 @@ class MergeStatement:
         """Return the statement; `target` and `source` are SQL names."""
         verb = "MERGE WITH SCHEMA EVOLUTION INTO" if self.evolves_schema else "MERGE INTO"
         lines = [
-            f"{verb} {target} AS {quote_name(_TARGET_ALIAS)}",
-            f"USING {source} AS {quote_name(_SOURCE_ALIAS)}",
-            f"ON {self._on_condition()}",
+            f"{verb} {target} AS {quote_name(TARGET_ALIAS)}",
+            f"USING {source} AS {quote_name(SOURCE_ALIAS)}",
+            f"ON {self.on_condition()}",
         ]
         return "\n".join((*lines, *self._matched_clauses(), *self._insert_clauses()))
 
-    def _on_condition(self) -> str:
+    def on_condition(self) -> str:
+        """Return the condition of a match of the aliases `t`, the target, and `s`, the source."""
         conditions = (
-            [f"{quote_name(_SOURCE_ALIAS, OP_COLUMN)} = {literal(SUPERSEDED)}"]
-            if self.step.superseded
-            else []
+            [f"{quote_name(SOURCE_ALIAS, OP_COLUMN)} = {literal(SUPERSEDED)}"] if self.step.superseded else []
         )
         conditions += [
-            f"{self._root_reference(name)} = {quote_name(_SOURCE_ALIAS, name)}" for name in self.step.match
+            f"{self._root_reference(name)} = {quote_name(SOURCE_ALIAS, name)}" for name in self.step.match
         ]
         if self.step.merge_kind == "scd2" and self.hints.scd2 is not None:
             conditions += self._active_conditions(self.hints.scd2)
@@ -62,12 +61,12 @@ class MergeStatement:
     def _root_reference(self, name: str) -> str:
         """Return the key of the root, or of the parent for rows older than the root key."""
         if self.step.parent_key is None:
-            return quote_name(_TARGET_ALIAS, name)
-        return root_reference(self.target_columns, name, self.step.parent_key, _TARGET_ALIAS)
+            return quote_name(TARGET_ALIAS, name)
+        return root_reference(self.target_columns, name, self.step.parent_key, TARGET_ALIAS)
 
     def _active_conditions(self, scd2: Scd2Hints) -> list[str]:
         is_new = scd2.valid_to not in self.target_columns
-        return [] if is_new else [active_condition(scd2, _TARGET_ALIAS)]
+        return [] if is_new else [active_condition(scd2, TARGET_ALIAS)]
 
     def _matched_clauses(self) -> list[str]:
         match self.step.merge_kind:
@@ -75,7 +74,7 @@ class MergeStatement:
                 return ["WHEN MATCHED THEN DELETE"]
             case "upsert":
                 flag = self.hints.hard_delete
-                deleted = [f"WHEN MATCHED AND {flag.sql(_SOURCE_ALIAS)} THEN DELETE"] if flag else []
+                deleted = [f"WHEN MATCHED AND {flag.sql(SOURCE_ALIAS)} THEN DELETE"] if flag else []
                 return [*deleted, f"WHEN MATCHED THEN UPDATE SET {self._assignments(self.columns)}"]
             case "scd2":
                 ended = [self.hints.scd2.valid_to] if self.hints.scd2 else []
@@ -89,18 +88,18 @@ class MergeStatement:
         if self.step.rows is None:
             return []
         conditions = (
-            [f"{quote_name(_SOURCE_ALIAS, OP_COLUMN)} = {literal(ROW)}"] if self.step.superseded else []
+            [f"{quote_name(SOURCE_ALIAS, OP_COLUMN)} = {literal(ROW)}"] if self.step.superseded else []
         )
         if self.step.rows == "winners" and self.hints.hard_delete:
-            conditions.append(f"NOT {self.hints.hard_delete.sql(_SOURCE_ALIAS)}")
+            conditions.append(f"NOT {self.hints.hard_delete.sql(SOURCE_ALIAS)}")
         when = f"WHEN NOT MATCHED AND {' AND '.join(conditions)}" if conditions else "WHEN NOT MATCHED"
         names = ", ".join(quote_name(name) for name in self.columns)
-        values = ", ".join(quote_name(_SOURCE_ALIAS, name) for name in self.columns)
+        values = ", ".join(quote_name(SOURCE_ALIAS, name) for name in self.columns)
         return [f"{when} THEN INSERT ({names}) VALUES ({values})"]
 
     @staticmethod
     def _assignments(columns: Sequence[str]) -> str:
-        return ", ".join(f"{quote_name(name)} = {quote_name(_SOURCE_ALIAS, name)}" for name in columns)
+        return ", ".join(f"{quote_name(name)} = {quote_name(SOURCE_ALIAS, name)}" for name in columns)
 
 
 def root_reference(columns: Collection[str], root_key: str, parent_key: str, alias: str) -> str:

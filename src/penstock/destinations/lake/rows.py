@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 POSITION: Final = "_penstock_at"
 ROW_ID: Final = "_penstock_id"
 TABLE_NAME: Final = "_penstock_table"
+FILE, FILE_BYTES = "_penstock_file", "_penstock_file_bytes"
+"""The columns with the file of a row and its size, in frames that are counted."""
 _IS_DUPLICATE: Final = "_penstock_loses"
 _IS_DELETED: Final = "_penstock_deleted"
 

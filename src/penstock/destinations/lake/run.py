@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from penstock.destinations.lake.hints import MergeHints
     from penstock.destinations.lake.job import StagedTables
     from penstock.destinations.lake.key_ranges import KeyRange
-    from penstock.interfaces import AppliedJob, LoadMark
+    from penstock.interfaces import AppliedJob, LoadMark, TableChanges
     from penstock.schema import Table
 
 _COUNT_TIMEOUT: Final = 0.5
@@ -55,6 +55,10 @@ class LakeTables(ReadableTables, Protocol):
     @property
     def can_merge_from_itself(self) -> bool:
         """Whether the source of a merge may read its target."""
+
+    @property
+    def file_columns(self) -> tuple[str, str | None]:
+        """The columns with the file of a row and its size; None for a size that is not known."""
 
     def commit_job_files(
         self,
@@ -69,6 +73,9 @@ class LakeTables(ReadableTables, Protocol):
 
         Without files all rows are deleted.
         """
+
+    def count_deletion(self, table: str, *, spark: SparkSession) -> TableChanges | None:
+        """Return what the deletion of all rows would change; None if Spark has to count them."""
 
     def append(self, table: Table, rows: DataFrame, mark: LoadMark, *, spark: SparkSession) -> AppliedJob:
         """Append rows; create the table if it does not exist."""
@@ -114,8 +121,8 @@ class ChainLoad:
             default_strategy=self.default_strategy,
         )
 
-    def commit(self, planned: ChainStep) -> AppliedJob | None:
-        """Commit one table, and return the result; None if the plan has no commit for it."""
+    def step_now(self, planned: ChainStep) -> ChainStep:
+        """Return the commit of a table as it is now: it may not exist, or no row may be superseded."""
         exists = self.target.exists(planned.table, spark=self.spark)
         step = planned if exists else first_load_step(planned)
         if (
@@ -123,7 +130,12 @@ class ChainLoad:
             and step.superseded == "root_ids"
             and self._superseded_keys(step) is None
         ):
-            step = without_superseded(step)
+            return without_superseded(step)
+        return step
+
+    def commit(self, planned: ChainStep) -> AppliedJob | None:
+        """Commit one table, and return the result; None if the plan has no commit for it."""
+        step = self.step_now(planned)
         table, mark, spark = self.schema[step.table], self.staged.mark, self.spark
         match step.commit:
             case "nothing":
@@ -160,6 +172,11 @@ class ChainLoad:
         )
 
     def _merge(self, step: ChainStep, table: Table) -> AppliedJob:
+        merge, source = self._merge_statement(step)
+        return self.target.merge(table, source, merge, self.staged.mark, spark=self.spark)
+
+    def _merge_statement(self, step: ChainStep) -> tuple[MergeStatement, DataFrame]:
+        """Return the merge of a table, and its source."""
         hints = self._hints
         rows = self._rows(step) if step.rows else None
         ends = (
@@ -174,8 +191,7 @@ class ChainLoad:
             target_columns=frozenset(self.target.read(step.table, spark=self.spark).columns),
             pruning_condition=self._pruning_condition(step),
         )
-        source = shape.merge_source(rows, self._superseded_keys(step), ends)
-        return self.target.merge(table, source, merge, self.staged.mark, spark=self.spark)
+        return merge, shape.merge_source(rows, self._superseded_keys(step), ends)
 
     @cached_property
     def _set_finder(self) -> MergeSetFinder:

@@ -136,6 +136,12 @@ class PostgresClient(SqlClient):
         del connection, table
         return self._staged[job.name.job_id()]
 
+    def staged_tables(self, connection: SqlConnection, jobs: Mapping[str, JobFile]) -> dict[str, StagedTable]:
+        """Look up the staged rows of jobs, and return them by table."""
+        for load_id in {job.load_id for job in jobs.values()}:
+            self._not_staged(self._staging(load_id), jobs)
+        return super().staged_tables(connection, jobs)
+
     def drop_staging(self, load_id: str) -> None:
         """Drop the staging schema of a load, if it exists."""
         with self.database.connect() as connection, raised_as_own():

@@ -63,8 +63,8 @@ class ChainStatements:
     """The tables that existed before the load, and are not recreated by it."""
     names: DatasetNames
     dialect: SqlDialect
-    boundary: str
-    """The timestamp at which versions change."""
+    created_at: str
+    """The timestamp of the load, at which versions change if the hints have no other."""
 
     def statements(self) -> Iterator[Statement]:
         """Yield all statements, in order."""
@@ -75,6 +75,25 @@ class ChainStatements:
             yield from self._step(first_load_step(planned) if is_new else planned)
         temporary = (exp.Table(this=identifier(name)) for name, _ in sets)
         yield from (Statement(expression=drop_table(table)) for table in temporary)
+
+    def ends_versions(self, table: str) -> bool:
+        """Return whether updates of a table end versions."""
+        return table == self.plan.root and self.plan.sets.versions
+
+    def replaced_rows(self) -> exp.Query | None:
+        """Return the number of written root rows whose primary key the table has, where they are replaced.
+
+        None if no row of the root table is deleted by its key; to be run before the temporary tables are
+        dropped.
+        """
+        step, hints = self.plan.step(self.plan.root), self.plan.hints
+        if hints is None or step.merge_kind != "delete_insert" or not self._root_exists:
+            return None
+        if not hints.primary_key or step.rows is None:
+            return None
+        has_key = exp.Exists(this=self._target_match(step.table, hints.primary_key))
+        rows: exp.Select = self._insert(step, has_key).expression.expression
+        return rows.select(exp.Count(this=exp.Star()), append=False)
 
     # --- the sets
 
@@ -260,7 +279,7 @@ class ChainStatements:
         return exp.Update(
             this=self.names.table(step.table),
             expressions=[
-                exp.EQ(this=column(scd2.valid_to), expression=self._timestamp(scd2.valid_to, self.boundary))
+                exp.EQ(this=column(scd2.valid_to), expression=self._timestamp(scd2.valid_to, self._boundary))
             ],
             where=exp.Where(this=exp.and_(is_ended, self._is_active())),
         )
@@ -315,6 +334,10 @@ class ChainStatements:
             raise InternalError(f"{self.plan.root} has no row versions", hint="report this")
         return self._hints.scd2
 
+    @property
+    def _boundary(self) -> str:
+        return self._scd2.boundary or self.created_at
+
     def _rows(self, table: str) -> exp.Expression:
         """Return the staged rows of a table under the alias of rows."""
         relation = self.staged[table].relation
@@ -336,7 +359,7 @@ class ChainStatements:
         values = {definition.name: self._value(table, definition.name) for definition in columns}
         scd2 = self.plan.hints.scd2 if self.plan.hints is not None and table == self.plan.root else None
         if scd2 is not None:
-            values[scd2.valid_from] = self._timestamp(scd2.valid_from, self.boundary)
+            values[scd2.valid_from] = self._timestamp(scd2.valid_from, self._boundary)
             values[scd2.valid_to] = self._timestamp(scd2.valid_to, scd2.active_record_timestamp)
         return values
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from sqlglot import exp
 
 from penstock.destinations.lake.plan import plan_chain
+from penstock.destinations.sql.chain_statements import ChainStatements
+from penstock.destinations.sql.change_counts import ChangeCounter
 from penstock.destinations.sql.ddl import (
     add_column,
     column_definition,
@@ -17,7 +20,7 @@ from penstock.destinations.sql.ddl import (
 )
 from penstock.destinations.sql.dialect import identifier
 from penstock.destinations.sql.ledger import SqlLedger
-from penstock.destinations.sql.load_transaction import LoadTransaction
+from penstock.destinations.sql.load_transaction import LoadTransaction, drop_temporary_tables
 from penstock.destinations.sql.row_undo import plan_row_undo
 from penstock.destinations.sql.run import staged_batches, staged_columns, write_staged_files
 from penstock.destinations.sql.staging import POSITION, StagedTable
@@ -27,7 +30,9 @@ from penstock.interfaces import (
     LoadJob,
     ParsedLoadJobFileName,
     PreparedTables,
+    TableState,
     WithAtomicCommit,
+    WithChangeCounts,
     WithLedger,
     WithRowUndo,
     WithStateSync,
@@ -59,8 +64,10 @@ if TYPE_CHECKING:
         LoadMark,
         StateInfo,
         StorageSchemaInfo,
+        TableChanges,
         TableRestore,
         TLoadJobState,
+        UnsealedLoad,
     )
     from penstock.package import JobFile
     from penstock.schema import Column, Schema, TSchemaTables, TTableSchema
@@ -91,6 +98,7 @@ class SqlClient(
     WithTableVersions,
     WithUndo,
     WithSqlSession,
+    WithChangeCounts,
 ):
     """A dataset of a database, opened for one schema.
 
@@ -179,6 +187,66 @@ class SqlClient(
             ).run(load)
         self.drop_staging(load.record.load_id)
         return applied
+
+    def count_changes(self, load: UnsealedLoad) -> Sequence[TableChanges]:
+        """Return the changes of each table, counted over staged rows, which are dropped afterwards."""
+        jobs = {
+            name: read_job(path, mark=load.mark, credentials=self.config.storage_credentials)
+            for name, path in load.job_paths.items()
+        }
+        tables = {name: with_typed_id(table) for name, table in self.schema.tables.items()}
+        try:
+            for name, job in jobs.items():
+                self.stage_rows(job, self.schema.get_table(name))
+            with self.database.connect() as connection, connection.transaction():
+                staged = self.staged_tables(connection, jobs)
+                changes = self._count_over(connection, tables, staged, load)
+                drop_temporary_tables(connection, staged.values())
+                return changes
+        finally:
+            self.drop_staging(load.mark.load_id)
+
+    def _count_over(
+        self,
+        connection: SqlConnection,
+        tables: Mapping[str, Table],
+        staged: Mapping[str, StagedTable],
+        load: UnsealedLoad,
+    ) -> list[TableChanges]:
+        live, counter = connection.live_columns(self.names), ChangeCounter(connection, self.names)
+        recreated = {name for name in staged if name in live and renewal_of(name, tables) == "table"}
+        changes: list[TableChanges] = []
+        for root in dict.fromkeys(root_table(name, tables).name for name in staged):
+            plan = plan_chain(root, tables, with_rows=staged.keys(), default_strategy=self._default_strategy)
+            chain = ChainStatements(
+                plan=plan,
+                tables=tables,
+                staged=staged,
+                # A table without a column that rows are matched by has no row that matches.
+                existing={
+                    step.table
+                    for step in plan.steps
+                    if step.table in live.keys() - recreated and {*step.match} <= {*live[step.table]}
+                },
+                names=self.names,
+                dialect=connection.dialect,
+                created_at=load.created_at,
+            )
+            changes += counter.count_changes(chain)
+        dropped_rows = counter.count_rows(recreated)
+        return [replace(change, deleted=dropped_rows.get(change.table, change.deleted)) for change in changes]
+
+    def staged_tables(self, connection: SqlConnection, jobs: Mapping[str, JobFile]) -> dict[str, StagedTable]:
+        """Return the staged rows of jobs, by table."""
+        tables = self.schema.tables
+        return {name: self.staged_table(connection, job, tables[name]) for name, job in jobs.items()}
+
+    def table_states(self, tables: Iterable[str]) -> dict[str, TableState]:
+        """Return the numbers of rows of those of the tables that exist."""
+        with self.database.connect() as connection, connection.transaction():
+            live = connection.live_columns(self.names)
+            rows = ChangeCounter(connection, self.names).count_rows(name for name in tables if name in live)
+        return {name: TableState(rows=count) for name, count in rows.items()}
 
     def complete_load(self, load_id: str) -> None:
         """Drop the staging of a load; a process may have died right after the commit."""

@@ -67,9 +67,7 @@ class LoadTransaction:
         rows.update(self._delete_undone(load))
         for root in dict.fromkeys(root_table(name, self.tables).name for name in load.tables):
             rows.update(self._run_chain(root, staged, existing, load))
-        for table in staged.values():
-            if isinstance(table.relation, exp.Table) and table.is_temporary:
-                self.connection.execute(drop_table(table.relation))
+        drop_temporary_tables(self.connection, staged.values())
         applied = tuple(AppliedJob(table=name, rows=count) for name, count in rows.items())
         system_tables.insert_schema(load.schema)
         stored = system_tables.last_state(load.record.pipeline_name or "")
@@ -113,18 +111,19 @@ class LoadTransaction:
     def _run_chain(
         self, root: str, staged: Mapping[str, StagedTable], existing: frozenset[str], load: LoadCommit
     ) -> Counter[str]:
-        plan = plan_chain(root, self.tables, with_rows=staged.keys(), default_strategy=self.default_strategy)
-        scd2 = plan.hints.scd2 if plan.hints is not None else None
         chain = ChainStatements(
-            plan=plan,
+            plan=plan_chain(
+                root, self.tables, with_rows=staged.keys(), default_strategy=self.default_strategy
+            ),
             tables=self.tables,
             staged=staged,
             existing=existing,
             names=self.names,
             dialect=self.connection.dialect,
-            boundary=(scd2.boundary if scd2 is not None else None) or load.created_at,
+            created_at=load.created_at,
         )
-        rows: Counter[str] = Counter({step.table: 0 for step in plan.steps if step.commit != "nothing"})
+        steps = chain.plan.steps
+        rows: Counter[str] = Counter({step.table: 0 for step in steps if step.commit != "nothing"})
         for statement in chain.statements():
             changed = self.connection.execute(statement.expression)
             if statement.table is not None:
@@ -137,3 +136,10 @@ def _refuse_overtaken(record: CommitRecord, last: CommitRecord | None) -> None:
     if last is None or last.sequence is None or record.sequence is None or last.sequence < record.sequence:
         return
     raise LoadOvertaken(load_id=record.load_id, sequence=record.sequence, other=last.load_id)
+
+
+def drop_temporary_tables(connection: SqlConnection, staged: Iterable[StagedTable]) -> None:
+    """Drop those of the staged tables that exist for their connection only."""
+    for table in staged:
+        if isinstance(table.relation, exp.Table) and table.is_temporary:
+            connection.execute(drop_table(table.relation))

@@ -36,7 +36,7 @@ def statements(root: Table, *, existing: Sequence[str] = ("items",)) -> list[str
         existing=existing,
         names=DatasetNames(dataset="raw"),
         dialect=dialect,
-        boundary="2026-05-01T00:00:00+00:00",
+        created_at="2026-05-01T00:00:00+00:00",
     )
     return [dialect.text(statement.expression) for statement in chain.statements()]
 
