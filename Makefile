@@ -57,7 +57,7 @@ test-spark: ## the tests on a local Spark that CI runs; LENGTH=1/2 adds half of 
 
 oracle: ## compare with dlt itself, at full size: half an hour
 	$(RUN) dev/with-jars pytest -q -s tests/oracle
-	PENSTOCK_TEST_HISTORIES=150 $(RUN) dev/with-jars pytest -q -s tests/flow/test_merges.py
+	PENSTOCK_TEST_HISTORIES=150 $(RUN) dev/with-jars pytest -q -s tests/flow/test_merges.py tests/unit/destinations/duckdb/test_merge_histories.py
 
 packages: ## load packages at full size: 2,000 orders of calls, 200 rounds of contention; ten minutes
 	$(if $(SEED),PENSTOCK_TEST_SEED=$(SEED)) PENSTOCK_TEST_SEQUENCES=2000 PENSTOCK_TEST_ROUNDS=200 PENSTOCK_TEST_KILLS=all \

@@ -9,27 +9,11 @@ from typing import Final
 from dev.parts.folders import PartFolders
 from dev.parts.tools import download, find_tool, run_tool
 
-DLT: Final = ("dlt[filesystem,deltalake,duckdb]==1.31.0",)
-"""The reference that runs beside penstock and must have the same results."""
-DLT_PROGRAMS: Final = (
-    *DLT,
-    "pandas",
-    "pendulum",
-    "psycopg2-binary",
-    "sqlalchemy<2.1",
-    "duckdb<1.5",
-    "sqlglot<28",
-)
-"""dlt with the packages of the programs of `dev.dlt_programs`, in versions by which it reads its tables."""
-DLT_BENCHMARKS: Final = (
-    *DLT,
-    "connectorx",
-    "duckdb<1.5",
-    "pandas",
-    "psycopg2-binary",
-    "sqlalchemy<2.1",
-    "sqlglot<28",
-)
+DLT: Final = ("dlt[filesystem,deltalake,duckdb,postgres]==1.31.0", "pandas", "pydantic", "sqlglot<28")
+"""The reference that runs beside penstock and must have the same results; it reads by this sqlglot."""
+DLT_PROGRAMS: Final = (*DLT, "pendulum", "sqlalchemy<2.1", "duckdb<1.5")
+"""dlt with the packages of the programs of `dev.dlt_programs`."""
+DLT_BENCHMARKS: Final = (*DLT, "connectorx", "sqlalchemy<2.1", "duckdb<1.5")
 """dlt with the packages of its fastest reader of SQL, and those by which it prints a table."""
 
 

@@ -1,4 +1,4 @@
-"""Histories loaded into DuckDB by dlt; a program for a Python that has dlt and no penstock."""
+"""Loads by dlt into DuckDB or Postgres; a program for a Python that has dlt and no penstock."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import os
 import sys
 import tempfile
-from datetime import UTC, date, datetime
-from decimal import Decimal
+import uuid
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,17 @@ os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRIT
 
 import dlt
 import duckdb
+import psycopg2
+
+# Both tools use this module of this folder; the interpreter was started without the folder on its path.
+sys.path.append(str(Path(__file__).parent))
+# mypy finds them by their whole names.
+from database_content import content_of  # type: ignore[import-not-found]
+from turns import load_turn  # type: ignore[import-not-found]
 
 
 def merges(question: dict[str, Any]) -> dict[str, Any]:
-    """Return for each history the tables after its last load, or the error of the failed load.
+    """Return for each history the tables after each load, and the error of the load that failed, if one did.
 
     Histories are resources of one pipeline, which is much faster. If that fails, each has its own.
     """
@@ -27,45 +34,81 @@ def merges(question: dict[str, Any]) -> dict[str, Any]:
     risky = [history for history in histories if history["kind"].startswith(("append", "replace"))]
     safe = [history for history in histories if history not in risky]
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            result = _loaded(safe, "together", Path(folder)) if safe else {}
-        except Exception:
+        database = Database(Path(folder), question.get("postgres"))
+        result = database.load(safe) if safe else {}
+        if any("error" in answer for answer in result.values()):
             risky, result = histories, {}
-        return result | {item["name"]: _alone(item, Path(folder)) for item in risky}
+        for history in risky:
+            result |= database.load([history])
+        return result
 
 
-def _alone(history: dict[str, Any], folder: Path) -> dict[str, Any]:
-    name = history["name"]
-    try:
-        result: dict[str, Any] = _loaded([history], name, folder)[name]
-    except Exception as error:
-        return {"error": str(error)[:2000]}
-    return result
-
-
-def _loaded(histories: list[dict[str, Any]], name: str, folder: Path) -> dict[str, Any]:
-    file = folder / f"{name}.duckdb"
+def turn(question: dict[str, Any]) -> None:
+    """Load one turn, on a machine without a working folder."""
+    if question["postgres"] is not None:
+        destination: Any = dlt.destinations.postgres(question["postgres"])
+    else:
+        destination = dlt.destinations.duckdb(question["file"])
     pipeline = dlt.pipeline(
-        name,
-        pipelines_dir=str(folder),
-        destination=dlt.destinations.duckdb(str(file)),
-        dataset_name="lake",
+        "shop",
+        pipelines_dir=question["folder"],
+        destination=destination,
+        dataset_name=question["dataset"],
     )
-    for number in range(max(len(history["loads"]) for history in histories)):
-        pipeline.run([_resource(history, number) for history in histories if number < len(history["loads"])])
-    with duckdb.connect(str(file), read_only=True) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        result = connection.execute(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'lake'"
-        ).fetchall()
-        tables = sorted(table for (table,) in result if not table.startswith("_dlt"))
-        roots = {table: table.partition("__")[0] for table in tables}
-        return {
-            history["name"]: {
-                "tables": {t: _rows(connection, t) for t in tables if roots[t] == history["name"]}
-            }
-            for history in histories
-        }
+    load_turn(dlt, pipeline, question["strategy"], question["turn"])
+
+
+class Database:
+    """A database of Postgres, or a file of DuckDB for each dataset."""
+
+    def __init__(self, folder: Path, url: str | None) -> None:
+        self._folder, self._url = folder, url
+
+    def load(self, histories: list[dict[str, Any]]) -> dict[str, Any]:
+        """Load histories into a new dataset; return their tables after each load."""
+        dataset = f"lake_{uuid.uuid4().hex[:8]}"
+        pipeline = dlt.pipeline(
+            dataset,
+            pipelines_dir=str(self._folder),
+            destination=self._destination(dataset),
+            dataset_name=dataset,
+        )
+        result: dict[str, dict[str, Any]] = {history["name"]: {"loads": []} for history in histories}
+        for number in range(max(len(history["loads"]) for history in histories)):
+            going_on = [history for history in histories if number < len(history["loads"])]
+            try:
+                pipeline.run([_resource(history, number) for history in going_on])
+            except Exception as error:
+                for history in going_on:
+                    result[history["name"]]["error"] = str(error)[:2000]
+                break
+            with closing(self._connect(dataset)) as connection:
+                content = content_of(connection, dataset)
+            for history in going_on:
+                tables = {
+                    table: rows for table, rows in content.items() if table.split("__")[0] == history["name"]
+                }
+                result[history["name"]]["loads"].append(tables)
+        self._drop(dataset)
+        return result
+
+    def _destination(self, dataset: str) -> Any:
+        if self._url is not None:
+            return dlt.destinations.postgres(self._url)
+        return dlt.destinations.duckdb(str(self._folder / f"{dataset}_file.duckdb"))
+
+    def _connect(self, dataset: str) -> Any:
+        if self._url is not None:
+            return psycopg2.connect(self._url)
+        return duckdb.connect(str(self._folder / f"{dataset}_file.duckdb"), read_only=True)
+
+    def _drop(self, dataset: str) -> None:
+        if self._url is None:
+            return
+        with closing(psycopg2.connect(self._url)) as connection, connection.cursor() as cursor:
+            for name in (dataset, f"{dataset}_staging"):
+                cursor.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+                connection.commit()
 
 
 def _resource(history: dict[str, Any], number: int) -> Any:
@@ -80,18 +123,11 @@ def _resource(history: dict[str, Any], number: int) -> Any:
     )
 
 
-def _rows(connection: Any, table: str) -> list[dict[str, Any]]:
-    result = connection.execute(f'SELECT * FROM lake."{table}"')
-    names = [item[0] for item in result.description]
-    return [dict(zip(names, map(_plain, row), strict=True)) for row in result.fetchall()]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return aware.astimezone(UTC).isoformat()
-    return str(value) if isinstance(value, (date, Decimal)) else value
-
+ACTIONS = {"merges": merges, "turn": turn}
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(merges(json.load(sys.stdin))))
+    for line in sys.stdin:
+        question = json.loads(line)
+        answer = ACTIONS[question["ask"]](question)
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from itertools import count, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 STRATEGIES = ("delete-insert", "upsert", "insert-only", "scd2")
 KEYS: dict[str, tuple[tuple[list[str], list[str]], ...]] = {
@@ -63,6 +66,54 @@ def history(seed: int) -> dict[str, Any]:
         "kind": ">".join(switch) if switch else strategy,
         "traits": words.traits(primary, merge),
     }
+
+
+def drifting_history(seed: int) -> dict[str, Any]:
+    """Return a history whose rows get columns, types and nested tables that were not declared.
+
+    Of ten consecutive seeds one has no merge, but appends and replaces.
+    """
+    case = history(seed)
+    chance = random.Random(f"drift {seed}")
+    drifts = chance.sample(sorted(DRIFTS), chance.randint(1, 3))
+    begin = {name: chance.randrange(len(case["loads"])) for name in drifts}
+    loads = []
+    for number, load in enumerate(case["loads"]):
+        rows = [dict(row) for row in load["rows"]]
+        for name, row in ((name, row) for row in rows for name in drifts):
+            if number >= begin[name] and chance.random() < 0.6:
+                row.update(DRIFTS[name](chance, number - begin[name]))
+        disposition = chance.choice(("append", "replace")) if seed % 10 == 7 else load["write_disposition"]
+        loads.append({"write_disposition": disposition, "rows": rows})
+    kind = "without merge" if seed % 10 == 7 else case["kind"]
+    return {**case, "loads": loads, "kind": kind, "traits": [*case["traits"], *drifts]}
+
+
+def _number_or_more(chance: random.Random, age: int) -> dict[str, Any]:
+    """Return a number at first, and later also a fraction, a text or a list."""
+    later = (chance.randint(0, 9) + 0.5, f"about {chance.randint(0, 9)}", [chance.randint(0, 9)])
+    return {"size": chance.choice((chance.randint(0, 9), *later[:age]))}
+
+
+def _nested_rows(chance: random.Random, age: int) -> dict[str, Any]:
+    """Return a list of objects, which get keys and types."""
+    items = [
+        {"text": f"n{chance.randint(0, 3)}", "by": chance.choice((1, "x")) if age else 1}
+        for _ in range(chance.randint(0, 2))
+    ]
+    return {"notes": [item | ({"when": "2024-05-01T10:00:00Z"} if age > 1 else {}) for item in items]}
+
+
+DRIFTS: dict[str, Callable[[random.Random, int], dict[str, Any]]] = {
+    "new column": lambda chance, age: {f"color_{min(age, 2)}": f"c{chance.randint(0, 3)}"},
+    "new object": lambda chance, age: {"origin": {"city": "x", "zip": age} | ({"floor": 1.5} if age else {})},
+    "number, then more": _number_or_more,
+    "moment, then text": lambda chance, age: {
+        "seen": "soon" if age and chance.random() < 0.3 else f"2024-02-0{chance.randint(1, 9)}T01:02:03Z"
+    },
+    "new nested table": _nested_rows,
+}
+"""Values that were not declared, by a name, for a load after so many others with them."""
 
 
 def short_ones(first: int, many: int) -> list[int]:

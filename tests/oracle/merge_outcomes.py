@@ -22,7 +22,10 @@ REFUSED = "a-merge-after-appends"
 FLAGGED = "upsert-of-flagged-rows"
 ORPHANS = "upsert-after-delete-insert"
 NESTED = "insert-only-of-flagged-rows"
-DIFFERENCES = (REFUSED, FLAGGED, ORPHANS, NESTED)
+UPDATE_ERRORS = ("SchemaUpdateTerminalError", "SchemaUpdateTransientError")
+"""What dlt raises when a table cannot get a column: by the version of DuckDB either."""
+ROOT_KEY = "root-key-after-merges"
+DIFFERENCES = (REFUSED, FLAGGED, ORPHANS, NESTED, ROOT_KEY)
 """The intended differences, by their names in the documentation."""
 
 
@@ -36,7 +39,8 @@ def dlt_outcomes(seeds: Iterable[int]) -> dict[str, Any]:
 def _answer(case: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     if "error" in answer:
         return {"error": re.findall(r"<class '[\w.]*?(\w+)'>", answer["error"])}
-    return documents(answer["tables"], case["name"])
+    tables = {table: content["rows"] for table, content in answer["loads"][-1].items()}
+    return documents(tables, case["name"])
 
 
 def without_differences(
@@ -46,7 +50,7 @@ def without_differences(
     kind, names = case["kind"], []
     if "error" in expected:
         assert kind.startswith(("append", "replace")), expected
-        assert expected["error"][0] == "SchemaUpdateTerminalError", expected
+        assert expected["error"][0] in UPDATE_ERRORS, expected
         return {}, {}, [REFUSED]
     rows, orphans = expected["rows"], expected["orphans"]
     # A replace keeps every row, flagged or not.
@@ -76,9 +80,11 @@ def _flagged_keys(case: dict[str, Any]) -> set[Any]:
     """Return the keys of flagged rows with nested rows in insert-only loads."""
     loads = [load for load in case["loads"] if _strategy(load) == "insert-only"]
     rows = [row for load in loads for row in load["rows"]]
-    return {
-        _key(case, row) for row in rows if _is_flagged(case, row) and (row.get("tags") or row.get("parts"))
-    }
+    return {_key(case, row) for row in rows if _is_flagged(case, row) and _has_nested_rows(row)}
+
+
+def _has_nested_rows(row: dict[str, Any]) -> bool:
+    return any(isinstance(value, list) and value for value in row.values())
 
 
 def _strategy(load: dict[str, Any]) -> str | None:

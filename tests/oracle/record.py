@@ -1,17 +1,23 @@
-"""Records the vector files again: `PENSTOCK_TEST_DLT_PYTHON=... python -m tests.oracle.record [file ...]`."""
+"""Records the vector files again: `PENSTOCK_TEST_DLT_PYTHON=... python -m tests.oracle.record [file ...]`.
+
+One of them needs the Postgres that `make up` starts: put `dev/with-parts` before the command.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from tests.oracle import (
     adapter_cases,
+    database_outcomes,
     merge_outcomes,
     scenario_outcomes,
     test_config,
     test_contracts,
+    test_duckdb_snippets,
     test_rest,
     test_values,
 )
@@ -73,6 +79,15 @@ def merges() -> dict[str, Any]:
     return merge_outcomes.dlt_outcomes(merge_outcomes.RECORDED)
 
 
+def database_merges() -> dict[str, Any]:
+    """Return the outcomes in DuckDB, and in the Postgres that `make up` starts."""
+    postgres = os.environ["PENSTOCK_TEST_POSTGRES"]
+    return {
+        "duckdb": database_outcomes.dlt_outcomes(database_outcomes.RECORDED),
+        "postgres": database_outcomes.dlt_outcomes(database_outcomes.RECORDED, postgres),
+    }
+
+
 def adapters() -> dict[str, Any]:
     answer = ask("adapters", resource=adapter_cases.RESOURCE, cases=adapter_cases.CASES)
     return {name: adapter_cases.changes(table) for name, table in answer.items()}
@@ -94,6 +109,8 @@ RECORDERS: dict[str, Callable[[], Any]] = {
     "config.json": config,
     "frames.json": frames,
     "merges.json": merges,
+    "database_merges.json": database_merges,
+    "duckdb_snippets.json": test_duckdb_snippets.dlt_outcomes,
     "scenarios.json": scenario_outcomes.dlt_outcomes,
     "scenarios_page.json": scenario_outcomes.dlt_outcomes_of_the_page,
     "rest.json": rest,

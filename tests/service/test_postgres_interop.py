@@ -1,61 +1,77 @@
-"""dlt and penstock take turns on one dataset of Postgres. Needs a Python with dlt and psycopg2."""
+"""dlt and penstock take turns on one dataset of Postgres, and load the same histories there."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-from pathlib import Path
+import uuid
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
+from tests.oracle import database_turns
+from tests.oracle.database_content import content_of
+from tests.oracle.database_outcomes import RECORDED, compare, dlt_outcomes, penstock_outcomes
+from tests.oracle.oracle_client import needs_dlt, vector
+from tests.oracle.turns import STRATEGIES
 from tests.service.postgres import URL
-from tests.service.test_postgres_loads import dataset, drop_schemas, new_pipeline, rows_of
-
-import penstock
+from tests.service.test_postgres_loads import dataset, drop_schemas, new_pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
+
+    from penstock.pipeline.pipeline import Pipeline
 
 __all__ = ["dataset"]
-_PROGRAM = Path(__file__).parent / "postgres_side" / "run_dlt.py"
-_ROWS = [{"id": number, "items": [{"sku": f"{number}"}]} for number in range(3)]
+TURNS = int(os.environ.get("PENSTOCK_TEST_TURNS", "20"))
+MORE = int(os.environ.get("PENSTOCK_TEST_HISTORIES", "0"))
+FIRST = int(os.environ.get("PENSTOCK_TEST_HISTORIES_FROM", "1000"))
 
 
-def load_by_dlt(name: str, folder: Path, rows: list[dict[str, Any]]) -> None:
-    python = os.environ.get("PENSTOCK_TEST_DLT_POSTGRES_PYTHON")
-    if python is None:
-        pytest.skip("PENSTOCK_TEST_DLT_POSTGRES_PYTHON does not name a Python with dlt 1.31 and psycopg2")
-    command = [python, str(_PROGRAM), URL, name, str(folder), json.dumps(rows)]
-    quiet = {**os.environ, "RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRITICAL"}
-    quiet.pop("PYTHONPATH", None)
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet)
-    assert done.returncode == 0, done.stderr
+def content(dataset: str) -> Any:
+    with psycopg.connect(URL) as connection:
+        return content_of(connection, dataset)
 
 
-def load_by_penstock(name: str, folder: Path, rows: list[dict[str, Any]]) -> None:
-    @penstock.resource(name="orders", primary_key="id", write_disposition="merge")
-    def orders() -> Iterator[list[dict[str, Any]]]:
-        state = penstock.current.resource_state()
-        state["runs"] = state.get("runs", 0) + 1
-        yield [{**row, "run": state["runs"]} for row in rows]
+def test_merge_histories_have_the_tables_of_dlt_after_each_load(dataset: str, tmp_path: Path) -> None:
+    actual = penstock_outcomes(new_pipeline(dataset, tmp_path), RECORDED, lambda: content(dataset))
 
-    new_pipeline(name, folder).run(orders())
+    compared, _ = compare(RECORDED, actual, vector("database_merges.json")["postgres"])
+
+    assert compared["histories"] == len(RECORDED)
 
 
+@needs_dlt
+@pytest.mark.skipif(not MORE, reason="PENSTOCK_TEST_HISTORIES says how many histories to compare")
+def test_many_merge_histories_have_the_tables_of_dlt_after_each_load(dataset: str, tmp_path: Path) -> None:
+    seeds = range(FIRST, FIRST + MORE)
+
+    actual = penstock_outcomes(new_pipeline(dataset, tmp_path), seeds, lambda: content(dataset))
+
+    compared, named = compare(seeds, actual, dlt_outcomes(seeds, URL))
+    print(f"{dict(compared)}; {len(named)} with a named difference: {named}")  # noqa: T201 - the figures
+
+
+@needs_dlt
 @pytest.mark.at_length
-@pytest.mark.parametrize("first", ["dlt", "penstock"])
-def test_dlt_and_penstock_take_turns_on_one_dataset(dataset: str, tmp_path: Path, first: str) -> None:
-    sides = {"dlt": load_by_dlt, "penstock": load_by_penstock}
-    second = "penstock" if first == "dlt" else "dlt"
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_turns_end_with_the_tables_of_dlt_alone(tmp_path: Path, strategy: str) -> None:
+    mixed, alone = (f"{kind}_{uuid.uuid4().hex[:8]}" for kind in ("mixed", "alone"))
 
-    for turn in range(4):
-        side = sides[(first, second)[turn % 2]]
-        side(dataset, tmp_path / f"machine-{turn}", [*_ROWS, {"id": 10 + turn, "items": []}])
+    def pipeline(folder: Path) -> Pipeline:
+        return new_pipeline(mixed, folder)
 
-    orders = rows_of("SELECT id, run FROM orders ORDER BY id", dataset=dataset)
-    items = rows_of("SELECT count(*), count(DISTINCT _dlt_root_id) FROM orders__items", dataset=dataset)
-    assert orders == [(0, 4), (1, 4), (2, 4), (10, 1), (11, 2), (12, 3), (13, 4)]
-    assert items == [(3, 3)]
-    assert rows_of("SELECT count(*) FROM _dlt_loads", dataset=dataset) == [(4,)]
-    drop_schemas(dataset)
+    with database_turns.dlt_process() as load:
+        load_with_dlt = partial(load, postgres=URL)
+        database_turns.load_turns(
+            load_with_dlt, pipeline, tmp_path, strategy, TURNS, mixed=mixed, alone=alone
+        )
+
+    expected = database_turns.outcome(content(alone), strategy)
+    assert database_turns.outcome(content(mixed), strategy) == expected
+    assert len(expected["rows"]) >= min(TURNS, 3)
+    with psycopg.connect(URL) as connection:
+        query = f"SELECT count(*) FROM {mixed}._dlt_loads"
+        assert connection.execute(query.encode()).fetchall() == [(TURNS,)]
+    drop_schemas(mixed)
+    drop_schemas(alone)

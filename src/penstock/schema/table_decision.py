@@ -249,7 +249,9 @@ class TableDecision:
 
     def _assemble_table(self, system_columns: Sequence[Column]) -> tuple[Table, Table | None]:
         missing = [
-            c for c in system_columns if c.name not in self.stored_columns and c.name not in self._new_columns
+            self._typed_column(column)
+            for column in system_columns
+            if not self._is_stored(column.name) and column.name not in self._new_columns
         ]
         is_marked = (
             self.stored_table is not None
@@ -266,6 +268,14 @@ class TableDecision:
         table = self.stored_table.merged(added) if self.stored_table else added
         changed = self._changed_columns.values()
         return table.with_columns(changed), added.with_columns(changed)
+
+    def _is_stored(self, name: str) -> bool:
+        return name in self.stored_columns and self.stored_columns[name].is_complete
+
+    def _typed_column(self, system_column: Column) -> Column:
+        """Return a system column; one that was declared without a type, as ids with history are, gets it."""
+        declared = self.stored_columns.get(system_column.name, system_column)
+        return declared.with_hints(data_type=system_column.data_type)
 
 
 def _first_position(evidence: Evidence) -> Position:

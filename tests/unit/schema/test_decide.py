@@ -280,6 +280,20 @@ def test_system_columns_come_after_the_columns_of_the_first_row() -> None:
     assert list(decision.schema.tables["t"].columns) == ["a", "_dlt_load_id", "_dlt_id", "b"]
 
 
+def test_a_declared_row_id_gets_its_type_and_its_place_with_the_first_rows() -> None:
+    stored = with_column("_dlt_id", **{"nullable": False, "x-row-version": True, "unique": False})
+
+    decision = decide_rows([{"a": 1}], stored)
+
+    columns = decision.schema.tables["t"].columns
+    assert list(columns) == ["a", "_dlt_load_id", "_dlt_id"]
+    assert columns["_dlt_id"].to_dict() == {
+        **stored.tables["t"].columns["_dlt_id"].to_dict(),
+        "data_type": "text",
+    }
+    assert decide_rows([{"a": 2}], decision.schema).schema is decision.schema
+
+
 WIDE: dict[str, Any] = {"type_evolution": "widen"}
 
 

@@ -1,3 +1,0 @@
-"""What pytest must not import: programs for an environment that has dlt."""
-
-collect_ignore = ["dlt_load.py"]
