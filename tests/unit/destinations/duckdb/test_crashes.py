@@ -118,9 +118,9 @@ def test_a_load_that_ends_at_any_step_is_completed_by_the_next_run(
     for step in steps:
         for is_wiped in (False, True):
             trial = recorded.trial(step, is_wiped=is_wiped)
-            seen = content(trial)
-            if seen not in (recorded.before, recorded.after):
-                wrong[f"{step.number} {step.what}: before recovery"] = seen
+            image_content = content(trial)
+            if image_content not in (recorded.before, recorded.after):
+                wrong[f"{step.number} {step.what}: before recovery"] = image_content
             try:
                 pipeline_into(trial).run(shop(2))
             except PenstockError as error:
