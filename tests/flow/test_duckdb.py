@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
 
 
+pytestmark = pytest.mark.at_length
+
+
 def order(number: int, **values: Any) -> dict[str, Any]:
     return {
         "id": number,
