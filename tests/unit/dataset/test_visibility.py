@@ -180,7 +180,7 @@ def test_a_row_of_dlt_has_nulls_in_the_columns_of_penstock() -> None:
 def test_nested_values_are_shown_as_json() -> None:
     row = system_row(LOADS_TABLE, {**DLT_ROW, "tables": {"items": {"after": 0}}})
 
-    assert row[-1] == '{"items":{"after":0}}'
+    assert row[-2] == '{"items":{"after":0}}'
 
 
 def test_unknown_columns_are_left_out() -> None:
