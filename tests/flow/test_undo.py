@@ -66,7 +66,7 @@ class Shop:
         }
 
 
-@pytest.fixture(params=["delta", "iceberg"])
+@pytest.fixture(params=["delta", pytest.param("iceberg", marks=pytest.mark.at_length)])
 def shop(request: pytest.FixtureRequest, location: str, tmp_path: Path, spark: SparkSession) -> Shop:
     return Shop(request.param, location, tmp_path, spark)
 
