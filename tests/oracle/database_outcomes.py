@@ -97,7 +97,8 @@ def load_outcome(case: History, content: Content) -> Outcome:
 
 def _strategy(load: Mapping[str, Any]) -> str:
     disposition = load["write_disposition"]
-    return disposition["strategy"] if isinstance(disposition, dict) else disposition
+    strategy: str = disposition["strategy"] if isinstance(disposition, dict) else disposition
+    return strategy
 
 
 def compare(

@@ -266,14 +266,11 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         history = self._history(applied.table, spark)
         if applied.version_after is None or history.is_undone(applied, load_id):
             return
-        name = self.sql_name(applied.table)
         with temporary_conf(spark, {USER_METADATA: undo_metadata(applied, load_id)}):
             if applied.version_before is None:
                 self.truncate(applied.table, spark=spark)
             else:
-                restore = f"RESTORE TABLE {name} TO VERSION AS OF {applied.version_before}"
-                with self._gate(applied.table):
-                    spark.sql(restore)
+                self._restore_by_spark(applied.table, applied.version_before, spark)
 
     def to_undo(self, table: str, mark: LoadMark, *, spark: SparkSession) -> AppliedJob | None:
         """Return the commit of a load that is still in effect; None if there is none."""
@@ -307,10 +304,9 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         self, table: str, version: int | None, own_loads: Container[str], *, spark: SparkSession
     ) -> TableRestore:
         """Return what the restore of a version would do; None as a version is the time before the table."""
-        exists = self.exists(table, spark=spark)
-        return (
-            self._restorer(table, spark).plan(version, own_loads) if exists else missing_table(table, version)
-        )
+        if not self.exists(table, spark=spark):
+            return missing_table(table, version)
+        return self._restorer(table, spark).plan(version, own_loads)
 
     def restore(
         self, planned: TableRestore, mark: LoadMark, *, overwrites: bool, spark: SparkSession
@@ -320,8 +316,8 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
 
     def _restorer(self, table: str, spark: SparkSession) -> TableRestorer:
         def restore(version: int, mark: LoadMark) -> None:
-            with temporary_conf(spark, {USER_METADATA: load_metadata(mark)}), self._gate(table):
-                spark.sql(f"RESTORE TABLE {self.sql_name(table)} TO VERSION AS OF {version:d}")
+            with temporary_conf(spark, {USER_METADATA: load_metadata(mark)}):
+                self._restore_by_spark(table, version, spark)
 
         return TableRestorer(
             history=self._history(table, spark),
@@ -330,6 +326,10 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             restore_by_spark=restore,
             skipped_job=lambda commits, mark: self._skipped_job(table, commits, mark, spark),
         )
+
+    def _restore_by_spark(self, table: str, version: int, spark: SparkSession) -> None:
+        with self._gate(table):
+            spark.sql(f"RESTORE TABLE {self.sql_name(table)} TO VERSION AS OF {version:d}")
 
     def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:
         """Return whether a version has the commit of another writer, which Spark wrote over that of a job."""
@@ -347,13 +347,6 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
         no_rows = spark.createDataFrame([], self.read(table, spark=spark).schema)
         options = {**transaction_options(mark), "userMetadata": fence_metadata(mark.load_id)}
         self.commit(table, lambda: self.addressing.write(table, no_rows, "append", options, ()))
-
-    def _has_rows(self, table: str, mark: LoadMark, spark: SparkSession) -> bool:
-        """Return whether a table has rows of a load; only the commit of that load adds them."""
-        rows = self.read(table, spark=spark)
-        return LOAD_ID_COLUMN in rows.columns and bool(
-            rows.where(F.col(LOAD_ID_COLUMN) == mark.load_id).select(LOAD_ID_COLUMN).take(1)
-        )
 
     def _create_for_rows(self, table: Table, mark: LoadMark, *, spark: SparkSession) -> None:
         """Create an empty table, if the first write cannot create it or cannot set its properties.
@@ -482,9 +475,12 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             applied = replace(applied_job(table, commits), skipped=True)
             history.check_in_effect(applied, mark.load_id)
             return applied
-        if history.reaches_back_to(mark) or not self._has_rows(table, mark, spark):
-            raise DestinationAhead(table=table, sequence=mark.sequence)
-        return AppliedJob(table=table, skipped=True)
+        rows = self.read(table, spark=spark)
+        if not history.reaches_back_to(mark) and LOAD_ID_COLUMN in rows.columns:
+            rows_of_load = rows.where(F.col(LOAD_ID_COLUMN) == mark.load_id).select(LOAD_ID_COLUMN)
+            if rows_of_load.take(1):
+                return AppliedJob(table=table, skipped=True)
+        raise DestinationAhead(table=table, sequence=mark.sequence)
 
     def _detail(self, table: str, spark: SparkSession) -> Row:
         return spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").collect()[0]

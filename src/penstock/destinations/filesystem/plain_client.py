@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, cast
 
 from penstock.destinations.filesystem.layout import FileLayout, FileNameParts
+from penstock.destinations.filesystem.log_entries import (
+    check_newest,
+    replace_entry,
+    restore_obstacle,
+    truncate_entry,
+    undo_entry,
+)
 from penstock.destinations.filesystem.run import FileReader, count_rows, write_rows
 from penstock.destinations.filesystem.table_files import (
     FileList,
@@ -98,7 +104,7 @@ class PlainClient(
         self.ledger().initialize()
         for table in truncate_tables or ():
             table_files = self.table_files(table)
-            entry = table_files.log.commit(partial(_truncate_entry, table_files))
+            entry = table_files.log.commit(partial(truncate_entry, table_files))
             delete_files(entry.removed if entry else (), self.store)
 
     def drop_storage(self) -> None:
@@ -229,7 +235,7 @@ class PlainClient(
             return None
         entry = table_files.log.find_load(mark.load_id)
         if entry is not None:
-            _check_newest(table_files, entry)
+            check_newest(table_files, entry)
             return _applied_job(table, entry)
         return AppliedJob(table=table)
 
@@ -244,7 +250,7 @@ class PlainClient(
     def undo(self, applied: AppliedJob, load_id: str) -> None:
         """Remove the files of a load from the table by one commit, then delete them."""
         table_files = self.table_files(applied.table)
-        table_files.log.commit(lambda last: _undo_entry(table_files, load_id, last))
+        table_files.log.commit(lambda last: undo_entry(table_files, load_id, last))
         # From here on no attempt can commit the load.
         entry, file_list = table_files.log.find_load(load_id), table_files.file_lists.find(load_id)
         files = {**(entry.files if entry else {}), **(file_list.by_key() if file_list else {})}
@@ -260,7 +266,7 @@ class PlainClient(
             version=version,
             newest=newest or None,
             other_changes=log.other_changes(version or 0, own_loads),
-            obstacle=_restore_obstacle(table_files, version, newest),
+            obstacle=restore_obstacle(table_files, version, newest),
         )
 
     def restore(self, planned: TableRestore, mark: LoadMark, *, overwrites: bool) -> AppliedJob:
@@ -352,7 +358,7 @@ class PlainClient(
                 return None
             if step.commit == "append":
                 return LogEntry.of_load(mark, kind="append", **values)
-            entry = _replace_entry(table_files, LogEntry.of_load(mark, kind="replace", **values), last)
+            entry = replace_entry(table_files, LogEntry.of_load(mark, kind="replace", **values), last)
             return entry if entry.files or entry.removed else None
 
         # A late attempt may find the load committed, and its files deleted from the package.
@@ -437,62 +443,6 @@ def merge_unsupported_error(table: str) -> UsageError:
         write_disposition="merge",
         table=table,
     )
-
-
-def _replace_entry(table_files: TableFiles, entry: LogEntry, last_version: int) -> LogEntry:
-    """Return an entry whose files replace all existing ones, also those of other writers."""
-    foreign = table_files.foreign_files()
-    existing = {**table_files.log.live_files(last_version), **foreign}
-    removed = tuple(key for key in existing if key not in entry.files)
-    return dataclasses.replace(entry, adopted=foreign, removed=removed)
-
-
-def _truncate_entry(table_files: TableFiles, last_version: int) -> LogEntry | None:
-    """Return an entry without files; None if the table has none, or does not exist."""
-    entry = _replace_entry(table_files, LogEntry(kind="replace"), last_version)
-    return entry if entry.removed else None
-
-
-def _undo_entry(table_files: TableFiles, load_id: str, last_version: int) -> LogEntry | None:
-    """Return an entry that undoes a load, or fences one without a commit; None if it is undone."""
-    if table_files.log.is_undone(load_id):
-        return None
-    entry = table_files.log.find_load(load_id)
-    files = table_files.log.live_files(last_version)
-    if entry is not None and entry.kind == "append":
-        files = {key: codec for key, codec in files.items() if key not in entry.files}
-    elif entry is not None:
-        _check_newest(table_files, entry)
-        files = {**table_files.log.live_files(entry.version - 1), **entry.adopted}
-    return LogEntry(kind="undo", undoes=load_id, checkpoint=files)
-
-
-def _check_newest(table_files: TableFiles, entry: LogEntry) -> None:
-    """Raise if an entry cannot be undone: only an append can if it is not the newest commit."""
-    if entry.kind != "append" and table_files.log.last_version() != entry.version:
-        raise DestinationTerminalException(
-            f"table {table_files.table} was written to after the load that replaced it",
-            hint="load the replaced rows again; their files exist until the next load",
-            table=table_files.table,
-        )
-
-
-def _restore_obstacle(table_files: TableFiles, version: int | None, newest: int) -> str | None:
-    """Return why a version of a table cannot be restored."""
-    log = table_files.log
-    if version is None:
-        has_older_files = newest and table_files.has_foreign_origin()
-        return f"{log.table} has files from before its first commit" if has_older_files else None
-    if version > newest or (version and log.find_version(version) is None):
-        return f"commit {version} of {log.table} was deleted from its log"
-    names = frozenset(table_files.store.tree(table_files.folder))
-    missing = [key for key in table_files.logged_files(version, newest) if key not in names]
-    if missing:
-        return (
-            f"{len(missing)} files of {log.table} were deleted since, {min(missing)} among them: "
-            "a load that replaces rows deletes the replaced files"
-        )
-    return None
 
 
 def _applied_job(table: str, entry: LogEntry, *, skipped: bool = False) -> AppliedJob:
