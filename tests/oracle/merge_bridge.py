@@ -15,7 +15,7 @@ os.environ |= {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "CRIT
 
 import dlt
 import duckdb
-import psycopg2
+import psycopg2  # type: ignore[import-untyped]  # only its environment has it
 
 # Both tools use this module of this folder; the interpreter was started without the folder on its path.
 sys.path.append(str(Path(__file__).parent))

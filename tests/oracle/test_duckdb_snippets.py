@@ -68,9 +68,7 @@ def outcome(name: str, folder: Path) -> dict[str, Any]:
 def without_difference(name: str, outcome: dict[str, Any]) -> dict[str, Any]:
     match DIFFERENT[name]:
         case "named-after-the-tool":
-            text = json.dumps(outcome).replace("penstock_program", "dlt_program")
-            result: dict[str, Any] = json.loads(text)
-            return result
+            return _replaced(outcome, "penstock_program", "dlt_program")
         case "a-table-without-rows":
             datasets = outcome["datasets"]
             datasets["empty"]["tables"].pop("nothing", None)
@@ -79,13 +77,16 @@ def without_difference(name: str, outcome: dict[str, Any]) -> dict[str, Any]:
             (dataset,) = outcome["datasets"].values()
             return {"rows": sorted(len(table["rows"]) for table in dataset["tables"].values())}
         case "models-fill-in-nothing":
-            text = json.dumps(outcome).replace(',\\"zip_code\\":null', "")
-            without_defaults: dict[str, Any] = json.loads(text)
-            return without_defaults
+            return _replaced(outcome, ',\\"zip_code\\":null', "")
         case "a-run-is-no-step":
             return {**outcome, "output": [line.replace(", 'run'", "") for line in outcome["output"]]}
         case difference:
             raise ValueError(difference)
+
+
+def _replaced(outcome: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(json.dumps(outcome).replace(old, new))
+    return result
 
 
 @pytest.mark.parametrize(

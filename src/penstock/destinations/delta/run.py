@@ -210,11 +210,10 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             options = {**transaction_options(mark), **self._file_size_options(), **_ALL_PARTITIONS}
             with temporary_conf(spark, statement_conf(mark) | self._file_size_conf()):
                 spark.conf.unset(_LAST_COMMIT)
+                partitions = partition_columns(table)
                 self.commit(
                     table.name,
-                    lambda: self.addressing.recreate(
-                        table.name, rows, options, partition_columns(table), properties
-                    ),
+                    lambda: self.addressing.recreate(table.name, rows, options, partitions, properties),
                 )
         applied = (
             self._skipped_job(table.name, commits, mark, spark)
@@ -404,8 +403,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
                 return applied
             _log.debug("Spark commits load %s to %s: %s", mark.load_id, table, applied.reason)
         options = {"mergeSchema": "true", **transaction_options(mark), **self._file_size_options()}
-        if mode == "overwrite":
-            options |= _ALL_PARTITIONS
+        options |= _ALL_PARTITIONS if mode == "overwrite" else {}
         with temporary_conf(spark, self._file_size_conf()):
             spark.conf.unset(_LAST_COMMIT)
             self.commit(table, lambda: self.addressing.write(table, rows, mode, options, partitions))
@@ -476,11 +474,11 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             history.check_in_effect(applied, mark.load_id)
             return applied
         rows = self.read(table, spark=spark)
-        if not history.reaches_back_to(mark) and LOAD_ID_COLUMN in rows.columns:
-            rows_of_load = rows.where(F.col(LOAD_ID_COLUMN) == mark.load_id).select(LOAD_ID_COLUMN)
-            if rows_of_load.take(1):
-                return AppliedJob(table=table, skipped=True)
-        raise DestinationAhead(table=table, sequence=mark.sequence)
+        if history.reaches_back_to(mark) or LOAD_ID_COLUMN not in rows.columns:
+            raise DestinationAhead(table=table, sequence=mark.sequence)
+        if not rows.where(F.col(LOAD_ID_COLUMN) == mark.load_id).select(LOAD_ID_COLUMN).take(1):
+            raise DestinationAhead(table=table, sequence=mark.sequence)
+        return AppliedJob(table=table, skipped=True)
 
     def _detail(self, table: str, spark: SparkSession) -> Row:
         return spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").collect()[0]

@@ -35,7 +35,6 @@ from penstock.errors import (
     InternalError,
     UsageError,
 )
-from penstock.package import read_job
 from penstock.schema.defaults import LOADS_TABLE
 
 if TYPE_CHECKING:
@@ -153,10 +152,7 @@ class PostgresClient(SqlClient):
         Before it, rows that a crash of the server has lost are copied again.
         """
         staging = self._staging(load.record.load_id)
-        jobs = {
-            table: read_job(path, credentials=self.config.storage_credentials)
-            for table, path in load.job_paths.items()
-        }
+        jobs = {table: self.open_job(path) for table, path in load.job_paths.items()}
         lost = self._not_staged(staging, jobs)
         for job, table in lost:
             self.stage_rows(job, table)

@@ -252,15 +252,17 @@ class SqlClient(
         """Drop the staging of a load; a process may have died right after the commit."""
         self.drop_staging(load_id)
 
+    def open_job(self, path: str) -> JobFile:
+        """Return the job of a file, with the credentials of its package."""
+        return read_job(path, credentials=self.config.storage_credentials)
+
     def is_merged(self, table: str) -> bool:
         """Return whether rows of a table are merged, so that their positions count."""
         return root_table(table, self.schema.tables).write_disposition == "merge"
 
     def _stage(self, table: str, file_path: str) -> LoadJob:
         name = ParsedLoadJobFileName.parse(file_path).file_name()
-        self.stage_rows(
-            read_job(file_path, credentials=self.config.storage_credentials), self.schema.get_table(table)
-        )
+        self.stage_rows(self.open_job(file_path), self.schema.get_table(table))
         return StagingJob(name)
 
     def _empty_copy(self, name: str, table: Table, columns: Iterable[str]) -> exp.Create:

@@ -15,7 +15,6 @@ from penstock.destinations.sql.row_undo import delete_rows
 from penstock.destinations.sql.system_tables import SystemTables
 from penstock.errors import LoadOvertaken
 from penstock.interfaces import AppliedJob, renewal_of
-from penstock.package import read_job
 from penstock.schema import root_table
 
 if TYPE_CHECKING:
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
 
 class TableSource(Protocol):
     """The part of a client that the transaction uses."""
+
+    def open_job(self, path: str) -> JobFile:
+        """Return the job of a file."""
 
     def staged_table(self, connection: SqlConnection, job: JobFile, table: Table) -> StagedTable:
         """Return the staged rows of a job."""
@@ -60,7 +62,7 @@ class LoadTransaction:
         system_tables.create()
         existing = self._prepare(load)
         staged = {
-            name: self.source.staged_table(self.connection, read_job(path), self.tables[name])
+            name: self.source.staged_table(self.connection, self.source.open_job(path), self.tables[name])
             for name, path in load.job_paths.items()
         }
         rows: Counter[str] = Counter()

@@ -12,6 +12,7 @@ import pytest
 
 import penstock
 from penstock.destinations.filesystem import plain_client
+from penstock.destinations.filesystem.log_entries import undo_entry
 from penstock.destinations.filesystem.table_files import FileList, PublishedFile
 from penstock.destinations.filesystem.table_log import LogEntry
 from penstock.destinations.lake.job import TableLoadJob
@@ -141,7 +142,6 @@ def test_a_commit_during_the_undo_of_its_load_is_undone(
     commit_files(client, keep, mark=replace(MARK, sequence=1, load_id="1.5"))
     file_list = FileList(form=PARQUET, files=(PublishedFile(path="data/x", key=key, bytes=4),), rows=1)
     client.table_files("items").file_lists.record("2.5", file_list)
-    undo_entry = plain_client._undo_entry
 
     def late_entry(table_files: Any, load_id: str, last: int) -> LogEntry | None:
         entry = undo_entry(table_files, load_id, last)
@@ -149,7 +149,7 @@ def test_a_commit_during_the_undo_of_its_load_is_undone(
             commit_files(client, key)  # by a process that was considered dead
         return entry
 
-    monkeypatch.setattr(plain_client, "_undo_entry", late_entry)
+    monkeypatch.setattr(plain_client, "undo_entry", late_entry)
     client.undo(AppliedJob(table="items"), "2.5")
 
     assert list(client.table_files("items").files()) == [keep]

@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from sqlite_files import SQLITE
 
-from penstock.errors import SparkNotAvailable
 from penstock.interfaces import Destination
-from penstock.testing import Bench, Case, destination_suite, gap
+from penstock.testing import Bench, Case, destination_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SPARK_EMPTIES = gap(
-    "todo", "a table that is replaced by nothing is normalized by Spark", raises=SparkNotAvailable
-)
-GAPS: Final = {
-    "replace-by-nothing-empties": _SPARK_EMPTIES,
-    "replace-after-nothing-brings-rows-again": _SPARK_EMPTIES,
-}
 GATE: Final = frozenset(
     (
         "append-adds-nested-rows",
@@ -44,7 +36,7 @@ GATE: Final = frozenset(
     "case",
     [
         pytest.param(case, id=case.name, marks=[] if case.name in GATE else pytest.mark.at_length)
-        for case in destination_suite(GAPS)
+        for case in destination_suite()
     ],
 )
 def test_sqlite(case: Case, tmp_path: Path) -> None:
