@@ -2,6 +2,6 @@
 
 BRIDGES = (
     *("bridge.py", "config_bridge.py", "frame_bridge.py", "merge_bridge.py", "rest_bridge.py"),
-    "run_bridge.py",
+    *("program_bridge.py", "run_bridge.py"),
 )
 collect_ignore = [*BRIDGES, "snippets"]
