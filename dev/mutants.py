@@ -227,8 +227,8 @@ MUTANTS = (
     unit(
         "put-if-absent of a commit in the ledger",
         "package/file_ledger.py",
-        "        return self._store.put_if_absent(name, as_json(asdict(record)))\n",
-        "        self._store.put(name, as_json(asdict(record)))\n        return True\n",
+        "        return self._store.put_if_absent(name, as_json(record.as_doc()))\n",
+        "        self._store.put(name, as_json(record.as_doc()))\n        return True\n",
         f"{PACKAGE}/test_file_ledger.py",
     ),
     # --- the lease
@@ -279,10 +279,10 @@ MUTANTS = (
     unit(
         "decision before the ledger's row",
         "load/run.py",
-        "            target.packages.commit(manifest)\n"
-        "            if not _commit_to_ledger(manifest, target, state, applied):\n",
-        "            is_new = _commit_to_ledger(manifest, target, state, applied)\n"
-        "            target.packages.commit(manifest)\n            if not is_new:\n",
+        "    target.packages.commit(manifest)\n"
+        "    if not _commit_to_ledger(manifest, target, state, applied):\n",
+        "    is_new = _commit_to_ledger(manifest, target, state, applied)\n"
+        "    target.packages.commit(manifest)\n    if not is_new:\n",
         f"{LOAD}/test_run.py",
         f"{LOAD}/test_abort.py",
     ),
@@ -395,8 +395,8 @@ MUTANTS = (
     unit(
         "a load that another process has completed is reported",
         "load/run.py",
-        "            if not _commit_to_ledger(manifest, target, state, applied):\n                raise _completed_elsewhere(manifest)\n",
-        "            _commit_to_ledger(manifest, target, state, applied)\n",
+        "    if not _commit_to_ledger(manifest, target, state, applied):\n        raise _completed_elsewhere(manifest)\n",
+        "    _commit_to_ledger(manifest, target, state, applied)\n",
         f"{LOAD}/test_run.py",
     ),
     unit(

@@ -92,9 +92,7 @@ def load(
             applied = results_by_table(_commit_atomically(manifest, target, state, job_board))
             package.commit_table_updates(applied)
         else:
-            target.packages.commit(manifest)
-            if not _commit_to_ledger(manifest, target, state, applied):
-                raise _completed_elsewhere(manifest)
+            _commit(manifest, target, state, applied)
         _complete(manifest, target, is_last_attempt=False)
     _finish(manifest, target)
     return PackageReport(
@@ -122,9 +120,7 @@ def _load_undo(manifest: Manifest, target: LoadTarget, state: StateInfo) -> Pack
         else:
             applied = restore_tables(manifest, target)
             target.assert_leased()
-            target.packages.commit(manifest)
-            if not _commit_to_ledger(manifest, target, state, applied):
-                raise _completed_elsewhere(manifest)
+            _commit(manifest, target, state, applied)
         _complete(manifest, target, is_last_attempt=False)
     _finish(manifest, target)
     return PackageReport(
@@ -150,6 +146,15 @@ def _table_reports(
         )
         for job in applied.values()
     )
+
+
+def _commit(
+    manifest: Manifest, target: LoadTarget, state: StateInfo, applied: Mapping[str, AppliedJob]
+) -> None:
+    """Decide that the load is not aborted, and complete it in the ledger; raise if another run has."""
+    target.packages.commit(manifest)
+    if not _commit_to_ledger(manifest, target, state, applied):
+        raise _completed_elsewhere(manifest)
 
 
 def _commits_atomically(target: LoadTarget) -> bool:

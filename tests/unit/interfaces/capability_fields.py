@@ -196,7 +196,7 @@ FIELDS: Final[dict[str, CapabilityField]] = {
     ),
     "merges_driver_files": _engine(
         "True: small merged tables are written by the driver too, with the column `_penstock_at`",
-        "tests/unit/destinations/duckdb/test_merge_histories.py::test_merge_histories_end_as_with_dlt",
+        "tests/unit/destinations/duckdb/test_merge_histories.py::test_merge_histories_have_the_tables_of_dlt_after_each_load",
     ),
     "needs_local_packages": _engine(
         "True: packages in a store such as S3 are refused",

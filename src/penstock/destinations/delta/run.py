@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import functions as F
 
 from penstock.config import logger
 from penstock.destinations.delta.addressing import DeltaAddressing, PathTables
@@ -45,10 +44,10 @@ from penstock.destinations.delta.small_reads import count_deletion
 from penstock.destinations.delta.table_restorer import TableRestorer
 from penstock.destinations.lake.addressing import DatasetTables
 from penstock.destinations.lake.ddl import changed_properties, set_properties_statement
+from penstock.destinations.lake.run import has_rows_of
 from penstock.errors import CommitLost, CommitRolledBack, DestinationAhead, DestinationTerminalException
 from penstock.interfaces import AppliedJob, TableCommit, TableRestore, missing_table
 from penstock.package.sql import quote_name
-from penstock.schema.defaults import LOAD_ID_COLUMN
 from penstock.spark.conf import temporary_conf
 from penstock.spark.session import session_outlook
 
@@ -473,10 +472,7 @@ class DeltaTables(DatasetTables[DeltaAddressing]):
             applied = replace(applied_job(table, commits), skipped=True)
             history.check_in_effect(applied, mark.load_id)
             return applied
-        rows = self.read(table, spark=spark)
-        if history.reaches_back_to(mark) or LOAD_ID_COLUMN not in rows.columns:
-            raise DestinationAhead(table=table, sequence=mark.sequence)
-        if not rows.where(F.col(LOAD_ID_COLUMN) == mark.load_id).select(LOAD_ID_COLUMN).take(1):
+        if history.reaches_back_to(mark) or not has_rows_of(self.read(table, spark=spark), mark.load_id):
             raise DestinationAhead(table=table, sequence=mark.sequence)
         return AppliedJob(table=table, skipped=True)
 

@@ -31,6 +31,7 @@ from penstock.destinations.lake.plan import (
     plan_chain,
     without_superseded,
 )
+from penstock.schema.defaults import LOAD_ID_COLUMN
 from penstock.spark.observation import observe_frame
 from penstock.spark.paths import spark_path
 
@@ -338,3 +339,10 @@ class ChainLoad:
         aggregates = [aggregate for query in queries for aggregate in query.aggregates()]
         values = iter(self._set_finder.root_rows.selectExpr(*aggregates).collect()[0])
         return tuple(query.to_range(*(next(values) for _ in query.aggregates())) for query in queries)
+
+
+def has_rows_of(rows: DataFrame, load_id: str) -> bool:
+    """Return whether a table has rows of a load; only the commit of that load adds them."""
+    return LOAD_ID_COLUMN in rows.columns and bool(
+        rows.where(F.col(LOAD_ID_COLUMN) == load_id).select(LOAD_ID_COLUMN).take(1)
+    )
