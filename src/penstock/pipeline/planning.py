@@ -64,7 +64,7 @@ class PlanExecution(Execution):
             try:
                 package_plans = self._plan_packages(packages, last, lease)
             except BaseException:
-                # Without a plan nobody can apply them.
+                # Without a plan they cannot be applied.
                 _delete_quietly(packages)
                 raise
             plan = self._as_plan(package_plans)
