@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.flow.crashes.any_shop import KINDS, Shop, tried_kinds
-from tests.flow.crashes.lakes import DRIVER_ROWS, driver_rows_of
+from tests.flow.crashes.lakes import DRIVER_ROWS, LAKES, driver_rows_of
 from tests.flow.crashes.recorded_load import chosen
 from tests.flow.crashes.stalled_run import problems, recorded_steps, recorded_writes, stall_each, writes_of
 from tests.flow.crashes.steps import Step, Steps
@@ -32,7 +32,7 @@ def _settings(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
 
 def settings_at(kind: str, location: str) -> dict[str, Any]:
     """A catalog of files is refused in a bucket."""
-    return jdbc_catalog(location) if kind == "iceberg" else {}
+    return jdbc_catalog(location) if kind in LAKES and LAKES[kind].format == "iceberg" else {}
 
 
 def begin(kind: str, location: str, spark: SparkSession, disk: Path) -> Shop:
