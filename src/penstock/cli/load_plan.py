@@ -33,6 +33,7 @@ _DUCKDB_URL: Final = "duckdb:///"
 _POSTGRES_URL: Final = re.compile(r"postgres(ql)?(\+\w+)?://")
 _REST_SCHEMES: Final = ("http", "https")
 _FILE_SCHEMES: Final = ("file", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "sftp")
+_LAKE_SCHEMES: Final = (*_FILE_SCHEMES, "hdfs", "dbfs", "adl", "wasb", "wasbs")
 _SCHEME: Final = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
 _PREFIX: Final = re.compile(r"(?P<name>[A-Za-z]{2,}):(?!//)(?P<location>.+)", re.DOTALL)
 _WILDCARD: Final = re.compile(r"[*?\[]")
@@ -371,6 +372,11 @@ def destination_of(text: str) -> tuple[str, str]:
     if match is None:
         location = text
         factory = _DESTINATIONS["delta"]
+        if (scheme := _SCHEME.match(text)) and scheme["scheme"].lower() not in _LAKE_SCHEMES:
+            raise UsageError(
+                f"no destination of the command writes to {scheme['scheme']}:// addresses",
+                hint=suggestion(scheme["scheme"], ("duckdb", "postgresql", *_LAKE_SCHEMES)),
+            )
     elif match["name"] in _DESTINATIONS:
         location, factory = match["location"], _DESTINATIONS[match["name"]]
     else:

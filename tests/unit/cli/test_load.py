@@ -144,6 +144,8 @@ def test_a_destination_is_a_database(destination: str, code: str, pipeline_name:
         ("orders.csv", "icberg:lake", {}, "did you mean 'iceberg'?"),
         ("orders.csv", "delta", {}, "delta:./lake"),
         ("orders.csv", "postgres", {}, "postgresql://host/database"),
+        ("orders.csv", "mysql://db/shop", {}, "no destination of the command writes to mysql:// addresses"),
+        ("orders.csv", "postgers://db/shop", {}, "did you mean 'postgresql'?"),
     ],
 )
 def test_an_error_names_the_remedy(

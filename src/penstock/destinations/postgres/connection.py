@@ -174,8 +174,8 @@ class PostgresDatabase(SqlDatabase):
             with native:
                 yield PostgresConnection(native, self.dialect)
 
-    def begin_load(self, connection: SqlConnection, pipeline_name: str) -> None:
+    def begin_load(self, connection: SqlConnection, names: DatasetNames, pipeline_name: str) -> None:
         """Lock the pipeline until the end of the transaction, also against processes without its lease."""
         key = exp.func("hashtextextended", exp.Placeholder(), exp.Literal.number(0))
         lock = exp.select(exp.func("pg_advisory_xact_lock", key))
-        connection.query(lock, [f"penstock/{pipeline_name}"])
+        connection.query(lock, [f"penstock/{names.dataset}/{pipeline_name}"])

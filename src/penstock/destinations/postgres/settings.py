@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import Annotated, Any, ClassVar, Final
+from urllib.parse import unquote
 
 from pydantic import Field, field_validator
 
@@ -49,6 +50,7 @@ class PostgresCredentials(ConnectionStringCredentials):
     def parse_native_representation(self, native_value: Any) -> None:
         """Parse a URL, given as text or as an SQLAlchemy object."""
         super().parse_native_representation(native_value)
+        self.database = unquote(self.database) if self.database else self.database
         self.port = self.port or 5432
         self.connect_timeout = int(self.query.pop("connect_timeout", self.connect_timeout))
 

@@ -30,6 +30,11 @@ CATALOG_INDEXES: Final = frozenset(
     ("pg_namespace_nspname_index", "pg_class_relname_nsp_index", "pg_type_typname_nsp_index")
 )
 """Two loads may create the schema or the system tables of a dataset at the same time."""
+# A connection that the server or its certificate refuses has no SQLSTATE; a retry is refused again.
+_REFUSED_CONNECTION: Final = re.compile(
+    r"certificate verify failed|root certificate file|server certificate for|authentication failed"
+    r"|no pg_hba\.conf entry|server does not support SSL"
+)
 # The place of a value in COPY: `COPY staging, line 3, column price: "x"`. The value may be private.
 _COPY_PLACE: Final = re.compile(r"^COPY .*?, line \d+, column (?P<column>[^:]+)")
 
@@ -42,7 +47,7 @@ def is_transient(error: psycopg.Error) -> bool:
     """
     state = error.sqlstate
     if state is None:
-        return isinstance(error, psycopg.OperationalError)
+        return isinstance(error, psycopg.OperationalError) and not _REFUSED_CONNECTION.search(str(error))
     is_race = error.diag.constraint_name in CATALOG_INDEXES
     return state[:2] in TRANSIENT_CLASSES or state in TRANSIENT_STATES or is_race
 

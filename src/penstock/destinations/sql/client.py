@@ -177,7 +177,7 @@ class SqlClient(
     def commit_load(self, load: LoadCommit) -> Sequence[AppliedJob] | None:
         """Commit a load in one transaction, and drop its staging."""
         with self.database.connect() as connection, connection.transaction():
-            self.database.begin_load(connection, load.record.pipeline_name or "")
+            self.database.begin_load(connection, self.names, load.record.pipeline_name or "")
             applied = LoadTransaction(
                 connection=connection,
                 names=self.names,

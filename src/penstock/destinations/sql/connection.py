@@ -107,6 +107,6 @@ class SqlDatabase(ABC):
         """Return the names of a dataset."""
         return DatasetNames(dataset=dataset)
 
-    def begin_load(self, connection: SqlConnection, pipeline_name: str) -> None:
-        """Run what the transaction of a load begins with, such as a lock of the pipeline."""
-        del connection, pipeline_name
+    def begin_load(self, connection: SqlConnection, names: DatasetNames, pipeline_name: str) -> None:
+        """Run what the transaction of a load begins with, such as a lock of the pipeline in its dataset."""
+        del connection, names, pipeline_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.destinations.postgres.copy_task import with_authorities
+from penstock.destinations.postgres.jdbc import jdbc_options
 from penstock.destinations.postgres.settings import PostgresConfiguration, PostgresCredentials
 
 
@@ -68,3 +69,10 @@ def test_texts_of_the_settings_have_no_secret() -> None:
 
     assert str(config) == "postgresql://db:5432/shop"
     assert "hunter2" not in text
+
+
+def test_a_quoted_database_name_of_a_url_is_unquoted() -> None:
+    login = PostgresCredentials("postgresql://ada:p%40ss@localhost/my%20shop")
+
+    assert login.parameters()["dbname"] == "my shop"
+    assert jdbc_options(login, {})["url"] == "jdbc:postgresql://localhost:5432/my%20shop"

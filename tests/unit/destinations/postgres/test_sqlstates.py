@@ -8,6 +8,7 @@ from psycopg import errors
 
 from penstock.config import remember_secret
 from penstock.destinations.postgres.errors import as_own_error
+from penstock.destinations.postgres.sqlstates import is_transient
 from penstock.errors import (
     DatabaseQueryFailed,
     DestinationTerminalException,
@@ -43,6 +44,23 @@ from penstock.errors import (
 )
 def test_an_error_is_transient_or_terminal(error: psycopg.Error, own: type[PenstockError]) -> None:
     assert type(as_own_error(error)) is own
+
+
+@pytest.mark.parametrize(
+    ("text", "is_refused"),
+    [
+        ("connection failed: SSL error: certificate verify failed", True),
+        ('connection failed: FATAL:  password authentication failed for user "ada"', True),
+        ("connection failed: FATAL:  no pg_hba.conf entry for host", True),
+        ("connection failed: server closed the connection unexpectedly", False),
+        ("connection failed: Connection refused", False),
+    ],
+)
+def test_a_refused_login_is_not_tried_again_by_executors(text: str, *, is_refused: bool) -> None:
+    error = psycopg.OperationalError(text)
+
+    assert is_transient(error) is not is_refused
+    assert isinstance(as_own_error(error), DatabaseQueryFailed) is is_refused
 
 
 def test_a_refused_certificate_names_the_settings_of_tls() -> None:
