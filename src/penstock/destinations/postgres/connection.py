@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
+import psycopg
 from psycopg import sql
 from psycopg.raw_cursor import RawCursor
 from sqlglot import exp
 
-from penstock.config import logger
+from penstock.config import logger, redact
 from penstock.destinations.postgres.copy_task import open_connection
 from penstock.destinations.postgres.errors import raised_as_own
 from penstock.destinations.postgres.rows import arrow_table
+from penstock.destinations.postgres.sqlstates import is_transient
 from penstock.destinations.sql.connection import SqlConnection, SqlDatabase
 from penstock.destinations.sql.dialect import identifier
 from penstock.errors import UsageError
@@ -23,7 +27,6 @@ from penstock.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import psycopg
     import pyarrow as pa
 
     from penstock.destinations.postgres.settings import PostgresConfiguration
@@ -36,6 +39,7 @@ _KEEPALIVES: Final = {
     "tcp_keepalives_count": "3",
 }
 """After 90 seconds the server ends the session of a machine that is gone, and releases its locks."""
+_CONNECT_PAUSES: Final = (0.25, 1.0)
 _SUBQUERY: Final = "penstock_rows"
 _NONCHARACTER: Final = "\ufdd0"
 """A code point that no text has."""
@@ -170,9 +174,22 @@ class PostgresDatabase(SqlDatabase):
         """Open a connection for a block."""
         with self.limit.acquire():
             with raised_as_own():
-                native = open_connection(self.config.credentials.parameters(), self.session_settings)
+                native = self._open()
             with native:
                 yield PostgresConnection(native, self.dialect)
+
+    def _open(self) -> psycopg.Connection[Any]:
+        """Open a connection; try again for a moment while the server or the network refuses it."""
+        parameters, settings = self.config.credentials.parameters(), self.session_settings
+        for pause in _CONNECT_PAUSES:
+            try:
+                return open_connection(parameters, settings)
+            except psycopg.Error as error:
+                if not is_transient(error):
+                    raise
+                _LOG.info("connecting to %s is tried again: %s", self.config, redact(str(error)))
+            time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - a pause
+        return open_connection(parameters, settings)
 
     def begin_load(self, connection: SqlConnection, names: DatasetNames, pipeline_name: str) -> None:
         """Lock the pipeline until the end of the transaction, also against processes without its lease."""
