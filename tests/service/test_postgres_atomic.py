@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,11 +17,12 @@ import pytest
 from psycopg import sql
 from tests.conftest import AT_LENGTH, SEED
 from tests.service.postgres import URL
+from tests.service.postgres_side import killed_executors
 from tests.service.postgres_side.run_loads import main as load_batches
 from tests.service.test_postgres_loads import drop_schemas, rows_of, schemas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from multiprocessing.context import ForkServerProcess
     from pathlib import Path
 
@@ -34,9 +38,10 @@ _ROWS_OF_A_BATCH = {"orders": 100, "orders__items": 200, "customers": 50}
 class Reader(threading.Thread):
     """Reads all tables in one snapshot, again and again, and collects the loads that it sees in part."""
 
-    def __init__(self, dataset: str) -> None:
+    def __init__(self, dataset: str, rows_of_a_load: Mapping[str, int]) -> None:
         super().__init__(daemon=True)
         self._dataset, self._is_over = dataset, threading.Event()
+        self._rows_of_a_load = rows_of_a_load
         self.partial: list[dict[str, Any]] = []
         self.snapshots = self.loads = 0
 
@@ -49,12 +54,12 @@ class Reader(threading.Thread):
                     seen = self._counts(connection)
                 self.snapshots += 1
                 self.loads = loads = seen.pop("_dlt_loads")
-                if seen != {table: rows * loads for table, rows in _ROWS_OF_A_BATCH.items()}:
+                if seen != {table: rows * loads for table, rows in self._rows_of_a_load.items()}:
                     self.partial.append({**seen, "loads": loads})
 
     def _counts(self, connection: psycopg.Connection) -> dict[str, int]:
         counts = {}
-        for table in (*_ROWS_OF_A_BATCH, "_dlt_loads"):
+        for table in (*self._rows_of_a_load, "_dlt_loads"):
             address = sql.Identifier(self._dataset, table)
             exists = connection.execute("SELECT to_regclass(%s)", [address.as_string(connection)]).fetchone()
             query = sql.SQL("SELECT count(*) FROM {}").format(address)
@@ -94,7 +99,7 @@ def test_no_part_of_a_load_is_visible_while_processes_are_killed(
     start(dataset, tmp_path, batches=2).join()
     # A load and two runs without one take this long on this machine, after all imports.
     seconds = time.monotonic() - began
-    reader = Reader(dataset)
+    reader = Reader(dataset, _ROWS_OF_A_BATCH)
     reader.start()
     kills = 0
 
@@ -122,4 +127,39 @@ def test_no_part_of_a_load_is_visible_while_processes_are_killed(
     for table, rows in _ROWS_OF_A_BATCH.items():
         assert rows_of(query.format(table), dataset=dataset) == batches
         assert rows_of(f"SELECT count(*) FROM {table}", dataset=dataset) == [(_BATCHES * rows,)]
+    assert schemas(dataset) == [dataset]
+
+
+@pytest.mark.at_length
+def test_no_part_of_a_load_is_visible_while_executors_are_killed(
+    dataset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {"events": killed_executors.ROWS, "events__items": 2 * killed_executors.ROWS}
+    command = [
+        sys.executable,
+        killed_executors.__file__,
+        URL,
+        dataset,
+        str(tmp_path),
+        str(_BATCHES),
+        str(SEED),
+    ]
+    reader = Reader(dataset, rows)
+    reader.start()
+
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    reader.stop()
+
+    assert completed.returncode == 0, completed.stderr[-3000:]
+    result = json.loads(completed.stdout.splitlines()[-1])
+    with capsys.disabled():
+        figures = f"{_BATCHES} loads, {result['kills']} executors killed, {reader.snapshots} snapshots"
+        print(f"\n{figures}, {len(reader.partial)} partial; begun again after {result['errors']}")  # noqa: T201 - the figures
+    assert result["kills"] > 0
+    assert reader.partial == []
+    batches = [(batch, rows["events"]) for batch in range(1, _BATCHES + 1)]
+    query = "SELECT batch, count(DISTINCT number) FROM events GROUP BY 1 ORDER BY 1"
+    assert rows_of(query, dataset=dataset) == batches
+    for table, count in rows.items():
+        assert rows_of(f"SELECT count(*) FROM {table}", dataset=dataset) == [(_BATCHES * count,)]
     assert schemas(dataset) == [dataset]

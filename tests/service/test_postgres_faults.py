@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pyspark.sql import SparkSession
     from tests.service.postgres_side.lost_commits import LostAt
 
 LOADS = int(os.environ.get("PENSTOCK_TEST_FAULT_LOADS", "6" if AT_LENGTH else "1"))
@@ -56,12 +57,25 @@ def dataset() -> Iterator[str]:
     drop_schemas(name)
 
 
-def open_pipeline(url: str, dataset: str, folder: Path) -> penstock.Pipeline:
+@pytest.fixture(params=["driver", pytest.param("executors", marks=pytest.mark.at_length)])
+def spark_of_writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> SparkSession | None:
+    """The session whose executors copy the rows; None where the driver copies them."""
+    if request.param == "driver":
+        return None
+    monkeypatch.setenv("NORMALIZE__DRIVER_ROWS", "0")
+    spark: SparkSession = request.getfixturevalue("spark")
+    return spark
+
+
+def open_pipeline(
+    url: str, dataset: str, folder: Path, spark: SparkSession | None = None
+) -> penstock.Pipeline:
     return penstock.pipeline(
         "shop",
         destination=penstock.destinations.postgres(url),
         dataset_name=dataset,
         pipelines_dir=folder,
+        spark=spark,
     )
 
 
@@ -80,13 +94,15 @@ def batch(number: int) -> list[Any]:
     ]
 
 
-def load(url: str, dataset: str, folder: Path, number: int) -> Counter[str]:
+def load(
+    url: str, dataset: str, folder: Path, number: int, spark: SparkSession | None = None
+) -> Counter[str]:
     """Run until the load is complete, like a user who calls `run` again; return the errors meanwhile."""
     until = time.monotonic() + PATIENCE
     errors: Counter[str] = Counter()
     while True:
         try:
-            open_pipeline(url, dataset, folder).run(batch(number))
+            open_pipeline(url, dataset, folder, spark).run(batch(number))
         except (PipelineStepFailed, RetryableError) as error:
             cause = error.exception if isinstance(error, PipelineStepFailed) else error
             errors[f"{type(cause).__name__}: {cause}"] += 1
@@ -112,19 +128,24 @@ def assert_loaded_once(dataset: str, loads: int) -> None:
 
 @pytest.mark.parametrize("kind", CHOSEN_KINDS)
 def test_loads_through_a_network_that_fails_lose_and_duplicate_nothing(
-    kind: str, dataset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str,
+    spark_of_writer: SparkSession | None,
+    dataset: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    load(URL, dataset, tmp_path, 1)
+    load(URL, dataset, tmp_path, 1, spark_of_writer)
     errors: Counter[str] = Counter()
     began = time.monotonic()
 
     with proxy_before(f"{LOGIN.hostname}:{LOGIN.port}") as proxy, proxy.toxic(*KINDS[kind]):
         for number in range(2, LOADS + 2):
-            errors += load(url_at(proxy.address), dataset, tmp_path, number)
+            errors += load(url_at(proxy.address), dataset, tmp_path, number, spark_of_writer)
 
+    writer = "executors" if spark_of_writer else "driver"
     with capsys.disabled():
         seconds = time.monotonic() - began
-        print(f"\n{kind}: {LOADS} loads, {seconds:.0f} s, begun again {errors.total()} times")  # noqa: T201 - the figures
+        print(f"\n{kind}, {writer}: {LOADS} loads, {seconds:.0f} s, begun again {errors.total()} times")  # noqa: T201 - the figures
         for message, times in errors.most_common() if AT_LENGTH else ():
             print(f"  {times} times: {message}")  # noqa: T201 - the messages are to be looked at
     assert str(LOGIN.password) not in "".join(errors)
