@@ -6,12 +6,14 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from deltalake import DeltaTable
 from tests.flow.factories import run_example
 
 PAGE = Path(__file__).parents[2] / "docs" / "compared.md"
 
 
+@pytest.mark.at_length
 def test_the_merge_of_the_page_updates_and_adds_rows(tmp_path: Path) -> None:
     (program,) = re.findall(
         r'^```python title="merge.py"\n(.*?)^```',

@@ -63,7 +63,7 @@ def test_files_and_tables_follow_the_capabilities(spark: SparkSession, tmp_path:
         house,
         preferred_loader_file_format="parquet",
         supported_loader_file_formats=("parquet",),
-        recommended_file_size=1,
+        recommended_file_size=100,
         naming_convention="sql_cs_v1",
         casefold_identifier=str.upper,
         decimal_precision=(10, 2),
