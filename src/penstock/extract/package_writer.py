@@ -13,6 +13,7 @@ from penstock.extract.frame_writer import FrameWriter
 from penstock.extract.quarantine_writer import QuarantineWriter
 from penstock.extract.table_writers import TableWriters
 from penstock.interfaces.frames import frame_kind
+from penstock.interfaces.items import EmptyTable
 from penstock.package.extract_manifest import ExtractedTable
 from penstock.package.quarantine import QUARANTINE_TABLE
 
@@ -49,6 +50,8 @@ class PackageWriter:
         self._frame_writer, self._submit = frame_writer, submit
         self.rows: Counter[str] = Counter()
         """The rows of each resource so far."""
+        self._empty_tables: dict[str, str] = {}
+        """The resources of tables that are created without rows."""
 
     @classmethod
     @contextmanager
@@ -94,6 +97,9 @@ class PackageWriter:
         for resource in resources:
             self._writers.discard(resource)
             self.rows.pop(resource, None)
+            self._empty_tables = {
+                table: name for table, name in self._empty_tables.items() if name != resource
+            }
             self._quarantine.rows.pop(resource, None)
 
     def tables(self) -> tuple[ExtractedTable, ...]:
@@ -101,9 +107,29 @@ class PackageWriter:
         by_folder: dict[str, list[TableWriter]] = {}
         for writer in self._writers.all:
             by_folder.setdefault(writer.folder, []).append(writer)
-        return tuple(self._extracted_table(writers) for writers in by_folder.values())
+        written = tuple(self._extracted_table(writers) for writers in by_folder.values())
+        with_rows = {table.table for table in written}
+        empty_tables = {
+            name: self._empty_tables[name] for name in self._empty_tables if name not in with_rows
+        }
+        return written + tuple(
+            ExtractedTable(
+                table=table,
+                resource=resource,
+                write_disposition=self._disposition_of(table),
+                folder=f"data/created/{number:05d}",
+                rows=0,
+                bytes=0,
+                files=0,
+                creates_table=True,
+            )
+            for number, (table, resource) in enumerate(empty_tables.items())
+        )
 
     def _write(self, node: Node, route: Route, part: Any) -> None:
+        if isinstance(part, EmptyTable):
+            self._empty_tables[route.table] = route.resource
+            return
         page = part if isinstance(part, list) else (part,)
         if page and frame_kind(page[0]) is not None:
             self._write_frames(node, route, page)
@@ -151,11 +177,10 @@ class PackageWriter:
 
     def _extracted_table(self, writers: Collection[TableWriter]) -> ExtractedTable:
         first = next(iter(writers))
-        declared = self._router.tables.get(first.table)
         return ExtractedTable(
             table=first.table,
             resource=QUARANTINE_TABLE if first.table == QUARANTINE_TABLE else first.resource,
-            write_disposition=(declared.write_disposition if declared else None) or "append",
+            write_disposition=self._disposition_of(first.table),
             folder=first.folder,
             rows=sum(writer.parts.rows for writer in writers),
             bytes=sum(writer.parts.bytes for writer in writers),
@@ -163,6 +188,10 @@ class PackageWriter:
             data_format=_data_format(first.parts),
             columns=first.parts.columns,
         )
+
+    def _disposition_of(self, table: str) -> str:
+        declared = self._router.tables.get(table)
+        return (declared.write_disposition if declared else None) or "append"
 
 
 def _data_format(parts: PartFiles) -> DataFormat:

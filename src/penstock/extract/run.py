@@ -55,14 +55,14 @@ class ExtractResult:
     report: ExtractReport
     extracted: ExtractManifest
     state_changed: bool
-    truncates_tables: bool
-    """Whether an existing table is emptied."""
+    changes_without_rows: bool
+    """Whether an existing table is emptied, or one is created without rows."""
 
     @property
     def has_changes(self) -> bool:
-        """Whether the package must be loaded: for rows, emptied tables, a refresh, or a changed state."""
+        """Whether the package must be loaded: for rows, truncated or new tables, a refresh or new state."""
         is_refresh = self.extracted.refresh is not None
-        return bool(self.report.rows) or self.truncates_tables or self.state_changed or is_refresh
+        return bool(self.report.rows) or self.changes_without_rows or self.state_changed or is_refresh
 
 
 def extract(flow: Flow, package: Package, **options: Any) -> ExtractResult:
@@ -213,8 +213,8 @@ class Extractor:
             report=info,
             extracted=extracted,
             state_changed=extracted.state != previous_state,
-            truncates_tables=any(
-                table.truncates_table and table.table in self._schema_tables for table in tables
+            changes_without_rows=any(
+                table.changes_without_rows(exists=table.table in self._schema_tables) for table in tables
             ),
         )
 

@@ -153,7 +153,9 @@ def _normalize_tables(
         progress.begin(name)
         # Each input meets the schema after the one before it, as if they were separate loads.
         for table_input in inputs[table]:
-            if not table_input.folders and not has_seen_data(schema, name):
+            # Tables that exist are truncated, others created.
+            creates_table = bool(table_input.table.creates_table)
+            if not table_input.folders and creates_table == has_seen_data(schema, name):
                 continue
             schema = with_root_table(schema, name, table_input.table, context.table_extras, table_defaults)
             options = options_of_table(context.options, context.capabilities, schema.tables[name])
@@ -178,7 +180,7 @@ def _normalize_table(
 
 
 def _normalize_empty(context: PackageContext, table: str, schema: StoredSchema) -> Iterator[TablePart]:
-    """Write an empty dataset for a table that is truncated: loads need no special case."""
+    """Write an empty dataset for a table that is truncated or created: loads need no special case."""
     profile = RowProfile(evidence=(Evidence(path=(), type="object"),))
     decision = decide(schema, table, profile.evidence, context.options).check()
     small_part = write_small_tables(context, decision, profile, {}, schema, table)

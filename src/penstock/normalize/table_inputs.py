@@ -49,14 +49,14 @@ def table_inputs(
 ) -> dict[str, list[TableInput]]:
     """Return the inputs of each table in the order of extraction, without folders that have no rows.
 
-    A table that is left without rows has one input without a folder, as do the `truncated` ones.
+    A table that is left or created without rows has one input without a folder, as do the `truncated` ones.
     """
     inputs: dict[str, list[TableInput]] = {}
     without_rows = {table.table: table for table in truncated}
     for table in tables:
         if table.rows:
             _add_table(inputs.setdefault(table.table, []), table)
-        elif table.truncates_table:
+        elif table.truncates_table or table.creates_table:
             without_rows[table.table] = table
     return inputs | {
         name: [TableInput(table=table, folders=(), columns=None, rows=0)]

@@ -44,6 +44,8 @@ class ExtractedTable:
     data_format: DataFormat = "rows"
     columns: Mapping[str, Any] | None = None
     """The columns of typed files, as `interfaces.columns` has them."""
+    creates_table: bool | None = None
+    """Whether its table is created without rows; None, and not written, for tables with rows."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", freeze(self.columns))
@@ -52,6 +54,10 @@ class ExtractedTable:
     def truncates_table(self) -> bool:
         """Whether it replaces all rows of its table by none."""
         return not self.rows and self.write_disposition == "replace"
+
+    def changes_without_rows(self, *, exists: bool) -> bool:
+        """Whether a load changes its table though it has no rows: empties one that exists, or creates it."""
+        return self.truncates_table if exists else bool(self.creates_table)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, without fields that are None."""

@@ -68,6 +68,27 @@ def test_all_rows_are_replaced_with_those_of_nested_tables(tmp_path: Path) -> No
     assert rows_of(tmp_path, "SELECT count(*) FROM orders__items") == [(0,)]
 
 
+@pytest.mark.parametrize("disposition", ["append", "replace", "merge"])
+def test_a_declared_table_is_created_once_without_rows(tmp_path: Path, disposition: Any) -> None:
+    pipeline = pipeline_into(tmp_path)
+    columns = [{"name": "id", "data_type": "bigint"}, {"name": "text", "data_type": "text"}]
+
+    @penstock.resource(columns=columns, write_disposition=disposition, primary_key="id")
+    def orders(rows: tuple[dict[str, Any], ...] = ()) -> Any:
+        yield penstock.mark.materialize_table_schema()
+        yield from rows
+
+    pipeline.run(orders())
+    empty = pipeline.dataset()["orders"].arrow()
+    pipeline.run(orders(({"id": 1, "text": "a"},)))
+    again = pipeline.run(orders())
+
+    assert (empty.schema.names[:2], empty.num_rows) == (["id", "text"], 0)
+    rows = [] if disposition == "replace" else [(1, "a")]
+    assert rows_of(tmp_path, "SELECT id, text FROM orders") == rows
+    assert bool(again.loads_ids) is (disposition == "replace")
+
+
 def test_columns_are_added_and_variants_are_columns_of_their_own(tmp_path: Path) -> None:
     pipeline = pipeline_into(tmp_path)
 
