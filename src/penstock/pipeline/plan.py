@@ -408,7 +408,7 @@ def _refusal_lines(package: PackagePlan) -> Iterator[str]:
 
 def _rows_table(package: PackagePlan) -> Html:
     rows = [(cells[0], *cells[1:]) for cells in map(_table_cells, package.tables)]
-    return table_element("Rows by table", ("table", *_COLUMNS), rows, numbers=_COLUMNS)
+    return table_element("By table, nested ones too", ("table", *_COLUMNS), rows, numbers=_COLUMNS)
 
 
 def _changes_table(package: PackagePlan) -> Html:
@@ -423,7 +423,11 @@ def _changes_table(package: PackagePlan) -> Html:
         )
         for change in package.schema_changes
     ]
-    return table_element("Schema changes", ("name", "change", "type", "rule and example"), rows)
+    return table_element(
+        "Each with its rule and a place with such a value",
+        ("name", "change", "type", "rule and example"),
+        rows,
+    )
 
 
 def _minute(time: str) -> str:
