@@ -37,7 +37,8 @@ def waiting_loads(connection: psycopg.Connection) -> int:
 def test_of_two_machines_that_load_at_the_same_time_one_is_refused(dataset: str, tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "other"]
     with psycopg.connect(URL, autocommit=True) as connection:
-        connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [f"penstock/{dataset}/{dataset}"])
+        key = f"penstock/{dataset}/{dataset}"
+        connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
         processes = [start(dataset, folder) for folder in folders]
         while waiting_loads(connection) < len(processes):
             assert all(process.poll() is None for process in processes)
