@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deltalake import DeltaTable
 from tests.flow.delta_dataset import ITEMS, DeltaDataset, mark
+from tests.flow.factories import CATALOG_CONF, new_session
 
 from penstock.dataset.run import arrow_table
 from penstock.destinations.delta.log_commits import read_commits
@@ -156,12 +157,13 @@ def test_vacuum_deletes_files_that_were_never_committed(lake: DeltaDataset) -> N
     addressing.write_files("items", lake.spark.range(3), folder)
     files = lake.log.parent / folder
     assert [path.name for path in files.iterdir() if not path.name.startswith(".")] != []
-    own = lake.spark.newSession()
-    own.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    # Delta lists folders in so many tasks: by default in 10,000.
-    own.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
+    conf = {
+        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        # Delta lists folders in so many tasks: by default in 10,000.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    }
 
-    own.sql(f"VACUUM {lake.name} RETAIN 0 HOURS")
+    new_session(lake.spark, CATALOG_CONF | conf).sql(f"VACUUM {lake.name} RETAIN 0 HOURS")
 
     assert list(files.glob("part-*")) == []
     assert lake.ids() == [1]
@@ -174,7 +176,7 @@ def test_writers_of_both_kinds_in_one_process_lose_no_commit(
     DeltaDataset(location, own).append(0, load=mark(1, "first"))
 
     def write(number: int) -> None:
-        lake = DeltaDataset(location, own.newSession(), commit_by_reference=bool(number % 2))
+        lake = DeltaDataset(location, new_session(own, CATALOG_CONF), commit_by_reference=bool(number % 2))
         for sequence in range(1, 6):
             lake.append(100 * number + sequence, load=mark(sequence, f"shop {number}"))
 

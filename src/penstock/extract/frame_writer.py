@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import FilesChanged, StorageNotShared, UsageError
-from penstock.extract.frames import frame_batches
-from penstock.extract.parts import TypedPartWriter
+from penstock.extract.frames import frame_batches, to_table_batch
+from penstock.extract.parts import TablePartWriter, TypedPartWriter, open_driver_file
 from penstock.interfaces.frame_engine import require_frame_engine
 from penstock.package.folder import count_rows, data_files
 from penstock.package.projection.explode import task_position_id
@@ -45,28 +45,35 @@ class FrameWriter:
     def write(self, frame: Any, kind: FrameKind, route: Route) -> int:
         """Write a frame of this process; return its row count."""
         rows = 0
-        for batch in frame_batches(frame, kind, self._writers.rotation):
-            self._writers.write(self._compatible_writer(batch, route), batch)
+        for typed in frame_batches(frame, kind, self._writers.rotation):
+            # Spark names the files that a session writes, and may give their timestamps no bounds.
+            flat = to_table_batch(typed) if self._writers.open_file is open_driver_file else None
+            batch, parts_class = (typed, TypedPartWriter) if flat is None else (flat, TablePartWriter)
+            self._writers.write(self._compatible_writer(batch, route, parts_class), batch)
             rows += batch.rows.num_rows
         return rows
 
-    def _compatible_writer(self, batch: Batch, route: Route) -> TableWriter:
+    def _compatible_writer(
+        self, batch: Batch, route: Route, parts_class: type[TypedPartWriter]
+    ) -> TableWriter:
         """Return the writer of the table whose columns are compatible, or a new one."""
         writers = self._typed_writers.setdefault((route.table, route.resource), [])
         for writer in writers:
             parts = writer.parts
-            if isinstance(parts, TypedPartWriter) and parts.accepts(batch.columns):
+            if type(parts) is parts_class and parts.accepts(batch.columns):
                 return writer
         folder = self._writers.new_folder()
-        parts = TypedPartWriter(
-            self._writers.store,
-            folder,
-            self._writers.rotation,
-            batch.columns,
-            open_file=self._writers.open_file,
-        )
+        parts = self._new_part_writer(folder, batch.columns, parts_class)
         writers.append(self._writers.add(route.table, resource=route.resource, folder=folder, parts=parts))
         return writers[-1]
+
+    def _new_part_writer(
+        self, folder: str, columns: Mapping[str, Any], parts_class: type[TypedPartWriter]
+    ) -> TypedPartWriter:
+        store, rotation = self._writers.store, self._writers.rotation
+        if parts_class is TablePartWriter:
+            return TablePartWriter(store, folder, rotation, columns, load_id=self._load_id)
+        return TypedPartWriter(store, folder, rotation, columns, open_file=self._writers.open_file)
 
     def prepare_spark_write(
         self, frame: Any, kind: FrameKind, route: Route, hook: FrameHook | None

@@ -18,6 +18,7 @@ from penstock.interfaces.file_schema import (
     map_type,
     struct_field,
     struct_type,
+    table_document,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _WIDENED_TYPES: Final = {
     pa.float16(): pa.float32(),
     pa.date64(): pa.date32(),
 }
+_TABLE_TYPES: Final = {"long": pa.int64(), "double": pa.float64()}
+"""The types to which the numbers of tables are widened."""
 _SPARK_TYPE_NAMES: Final = {
     pa.bool_(): "boolean",
     pa.int8(): "byte",
@@ -87,6 +90,18 @@ def to_batch(rows: pa.RecordBatch) -> Batch:
         # Parquet has no row count without a column.
         columns[PLACEHOLDER_COLUMN] = pa.nulls(rows.num_rows, pa.bool_())
     return Batch(pa.table(columns), struct_type(fields))
+
+
+def to_table_batch(batch: Batch) -> Batch | None:
+    """Return the rows in types of tables; None if a table cannot take their columns as they are."""
+    document = table_document(batch.columns)
+    if document is None:
+        return None
+    schema = batch.rows.schema
+    for position, field in enumerate(document["fields"]):
+        if field["type"] != batch.columns["fields"][position]["type"]:
+            schema = schema.set(position, schema.field(position).with_type(_TABLE_TYPES[field["type"]]))
+    return Batch(batch.rows.cast(schema), document)
 
 
 def _file_column(values: pa.Array, key: str) -> pa.Array | None:

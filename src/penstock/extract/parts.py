@@ -6,14 +6,17 @@ import time
 from abc import ABC, abstractmethod
 from array import array
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.errors import StorageFull
 from penstock.extract.plan import Rotation, part_name
 from penstock.interfaces.file_schema import merged_type
+from penstock.package.projection.explode import digest_of
+from penstock.schema.defaults import ID_COLUMN, LOAD_ID_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -121,7 +124,7 @@ class PartWriter(ABC):
 
     columns: Mapping[str, Any] | None = None
     """The schema document of typed files; None for rows as JSON text."""
-    has_system_columns: Final = False
+    has_system_columns: bool = False
 
     def __init__(
         self,
@@ -321,6 +324,38 @@ class TypedPartWriter(PartWriter):
 
     def _delete_files(self) -> None:
         self._store.delete(self._folder)
+
+
+class TablePartWriter(TypedPartWriter):
+    """Part files that a table can take as they are: of one schema, with the system columns of root rows.
+
+    The id of a row is its number in the folder after a digest, as in files that Spark writes.
+    """
+
+    has_system_columns = True
+
+    def __init__(
+        self,
+        store: FileStorage,
+        folder: str,
+        rotation: Rotation,
+        columns: Mapping[str, Any],
+        *,
+        load_id: str,
+    ) -> None:
+        super().__init__(store, folder, rotation, columns)
+        self._load_id, self._digest = load_id, digest_of(f"{load_id}/{folder}")
+
+    def accepts(self, columns: Mapping[str, Any]) -> bool:
+        """Return whether the files have exactly these columns."""
+        return self.columns == columns
+
+    def _buffered_group(self) -> pa.Table:
+        group = super()._buffered_group()
+        numbers = pa.array(range(self.rows, self.rows + group.num_rows), pa.int64()).cast(pa.string())
+        ids = pc.binary_join_element_wise(self._digest, numbers, "-")
+        group = group.append_column(LOAD_ID_COLUMN, pa.repeat(self._load_id, group.num_rows))
+        return group.append_column(ID_COLUMN, ids)
 
 
 def _compact(rows: pa.Table) -> pa.Table:

@@ -22,6 +22,10 @@ Fields = tuple["Mapping[str, Any]", ...]
 
 PLACEHOLDER_COLUMN: Final = "c"
 """The column of files without columns, because Parquet cannot count rows without one."""
+# Types of the columns of tables, and types that they hold without loss.
+_TABLE_TYPES: Final = frozenset(("boolean", "long", "double", "string", "binary", "date", "timestamp"))
+_WIDENED_TYPES: Final = {**dict.fromkeys(("byte", "short", "integer"), "long"), "float": "double"}
+_DECIMAL: Final = re.compile(r"decimal\(\d+,\s*-?\d+\)")
 _PLAIN_NAME = re.compile(r"(?!c_[0-9a-f]{16}$)[a-z][a-z0-9_]*")
 
 
@@ -52,6 +56,32 @@ def struct_field(
         "nullable": True,
         "metadata": {name: value for name, value in metadata.items() if value is not None},
     }
+
+
+def table_document(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the schema document of files that a table can take as they are; None if columns need work.
+
+    Each column has its key as its name, and a type of tables, to which numbers are widened.
+
+    >>> files = struct_type([struct_field("id", "integer", name="id")])
+    >>> [(field["type"], original_type(field)) for field in (table_document(files) or {})["fields"]]
+    [('long', 'integer')]
+    """
+    fields = []
+    for field in document["fields"]:
+        kind = field["type"]
+        written = _WIDENED_TYPES.get(kind, kind) if isinstance(kind, str) else None
+        if field["metadata"] or written is None or not _is_table_type(written):
+            return None
+        is_same = written == kind
+        fields.append(
+            field if is_same else struct_field(field["name"], written, name=field["name"], original=kind)
+        )
+    return struct_type(fields) if fields else None
+
+
+def _is_table_type(kind: str) -> bool:
+    return kind in _TABLE_TYPES or _DECIMAL.fullmatch(kind) is not None
 
 
 def struct_type(fields: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -6,8 +6,6 @@ documents may be in another order. What it does not support it refuses as a whol
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +18,7 @@ from penstock.normalize.profile import decode_value
 from penstock.package import tags
 from penstock.package.dlt_ids import hash_digest
 from penstock.package.layout import POSITION_COLUMN
+from penstock.package.projection.explode import digest_of
 from penstock.package.projection.model import Projection
 from penstock.package.sql import quote_name
 from penstock.schema.convert import LARGEST_BIGINT, SMALLEST_BIGINT, convert_value
@@ -118,11 +117,7 @@ def row_position_id(load_id: str, *, file: str, position: int) -> str:
     >>> row_position_id("1700000000.1", file="data/extracted/a/part-0.parquet", position=0)
     '5CUNZCSKWNf5Qg'
     """
-    return _digest(f"{load_id}/{file}/{position}")
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:10])[:14].decode("ascii")
+    return digest_of(f"{load_id}/{file}/{position}")
 
 
 # --- the rules, as a tree of paths
@@ -249,7 +244,9 @@ class _Flattener:
                 self._add_row(
                     each,
                     element,
-                    hash_digest(f"{prefix}{position}") if self._is_hashed else _digest(f"{prefix}{position}"),
+                    hash_digest(f"{prefix}{position}")
+                    if self._is_hashed
+                    else digest_of(f"{prefix}{position}"),
                     parent_id=row_id,
                     index=position,
                     inherited=passed,

@@ -16,6 +16,7 @@ from penstock.interfaces.file_schema import (
     map_type,
     struct_field,
     struct_type,
+    table_document,
 )
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ ColumnAction = Literal["as_is", "cast", "microseconds", "months", "text"]
 _SIMPLE_TYPES: Final = frozenset(
     ("boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz")
 ) | {"binary", "variant"}
-# Types of the columns of tables, and types that they hold without loss.
-_TABLE_TYPES: Final = frozenset(("boolean", "long", "double", "string", "binary", "date", "timestamp"))
-_WIDENED_TYPES: Final = {**dict.fromkeys(("byte", "short", "integer"), "long"), "float": "double"}
 _TEXT = re.compile(r"string\b.*|(?:var)?char\(\d+\)")
 _DECIMAL = re.compile(r"decimal\(\d+,\s*-?\d+\)")
 _DAYS = re.compile(r"interval (?:day|hour|minute|second)( to (?:hour|minute|second))?")
@@ -81,27 +79,17 @@ def writable_schema(schema: Mapping[str, Any]) -> FrameSchema:
 
 
 def table_schema(schema: FrameSchema) -> FrameSchema | None:
-    """Return the schema of files that a table can take as they are; None if their columns need work.
-
-    Each column has its key as its name, and a type of tables, to which numbers are widened.
-    """
-    columns, fields = [], []
-    for column, field in zip(schema.columns, schema.document["fields"], strict=True):
-        kind = field["type"]
-        written = _WIDENED_TYPES.get(kind, kind) if isinstance(kind, str) else None
-        if field["metadata"] or written is None or not _is_table_type(written):
-            return None
-        if written == kind:
-            columns.append(column)
-            fields.append(field)
-        else:
-            columns.append(replace(column, action="cast", kind=written))
-            fields.append(struct_field(column.name, written, name=column.name, original=kind))
-    return FrameSchema(columns=tuple(columns), document=struct_type(fields)) if columns else None
-
-
-def _is_table_type(kind: str) -> bool:
-    return kind in _TABLE_TYPES or _DECIMAL.fullmatch(kind) is not None
+    """Return the schema of files that a table can take as they are; None if their columns need work."""
+    document = table_document(schema.document)
+    if document is None:
+        return None
+    columns = tuple(
+        column if field["type"] == written["type"] else replace(column, action="cast", kind=written["type"])
+        for column, field, written in zip(
+            schema.columns, schema.document["fields"], document["fields"], strict=True
+        )
+    )
+    return FrameSchema(columns=columns, document=document)
 
 
 def _column_rule(kind: Any, column_path: str) -> tuple[ColumnAction, Any, Any | None, LogicalType | None]:

@@ -40,7 +40,7 @@ def table_rows(package: Package, done: ExtractResult, data_format: str | None = 
     """Return the rows of each table as stored in its files; with `data_format` only those of that format."""
     tables: dict[str, list[Any]] = {}
     for table in done.extracted.tables:
-        if data_format in {None, table.data_format}:
+        if table.files and data_format in {None, table.data_format}:
             tables.setdefault(table.table, []).extend(rows_in(package, table))
     return tables
 
@@ -50,6 +50,9 @@ def rows_in(package: Package, table: ExtractedTable) -> list[Any]:
     files = pq.read_table(f"{package.path}/{table.folder}")
     if table.columns is None:
         return [json.loads(text) for text in files["row"].to_pylist()]
-    named = files.rename_columns([column_key(column) for column in table.columns["fields"]])
+    columns = table.columns["fields"]
+    named = files.select([column["name"] for column in columns]).rename_columns(
+        [column_key(column) for column in columns]
+    )
     rows: list[Any] = named.to_pylist()
     return rows

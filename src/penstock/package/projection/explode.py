@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +39,11 @@ class SelectStep:
 def id_digest(text: str) -> str:
     """Return SQL for an 80-bit id over a text expression, in 14 characters like dlt's ids."""
     return f"left(base64(substring(unhex(sha2({text}, 256)), 1, 10)), 14)"
+
+
+def digest_of(text: str) -> str:
+    """Return the id that `id_digest` computes in SQL."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:10])[:14].decode("ascii")
 
 
 def position_id(load_id: str, *, file: str, position: str) -> str:

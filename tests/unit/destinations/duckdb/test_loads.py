@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from tests.conftest import AT_LENGTH
 from tests.injection_names import NAMES
@@ -87,6 +88,28 @@ def test_a_declared_table_is_created_once_without_rows(tmp_path: Path, dispositi
     rows = [] if disposition == "replace" else [(1, "a")]
     assert rows_of(tmp_path, "SELECT id, text FROM orders") == rows
     assert bool(again.loads_ids) is (disposition == "replace")
+
+
+def test_frames_of_flat_columns_are_appended_replaced_and_merged(tmp_path: Path) -> None:
+    pipeline = pipeline_into(tmp_path)
+    first = pa.table({"id": [1, 2], "price": [1.5, None], "day": [date(2026, 1, 1), date(2026, 1, 2)]})
+    second = pa.table({"id": [2, 3], "price": [2.5, 3.5], "day": [None, None]})
+    dispositions: dict[str, Any] = {
+        "append": {},
+        "replace": {"write_disposition": "replace"},
+        "merge": {"write_disposition": "merge", "primary_key": "id"},
+    }
+
+    for frame in (first, second):
+        pipeline.run([penstock.resource(frame, name=name, **hints) for name, hints in dispositions.items()])
+
+    query = "SELECT id, price, CAST(day AS VARCHAR) FROM {} ORDER BY id, price"
+    old = [(1, 1.5, "2026-01-01"), (2, None, "2026-01-02")]
+    new = [(2, 2.5, None), (3, 3.5, None)]
+    assert rows_of(tmp_path, query.format("append")) == [old[0], new[0], old[1], new[1]]
+    assert rows_of(tmp_path, query.format("replace")) == new
+    assert rows_of(tmp_path, query.format("merge")) == [old[0], *new]
+    assert rows_of(tmp_path, "SELECT count(DISTINCT _dlt_id) FROM append") == [(4,)]
 
 
 def test_columns_are_added_and_variants_are_columns_of_their_own(tmp_path: Path) -> None:
