@@ -35,7 +35,7 @@ NEED_SPARK: Final = (
     "nested_hints",
     "precision",
 )
-"""Programs whose rows the driver leaves to Spark: quarantined ones, frames with other names, and values with other digits."""
+"""Programs whose rows the driver leaves to Spark: quarantined ones, renamed columns, declared digits."""
 
 
 @pytest.fixture(autouse=True)
