@@ -154,11 +154,11 @@ class DatasetView:
         """Return the system tables."""
         return list(SYSTEM_TABLE_NAMES) if self._ledger.is_initialized() else []
 
-    def read(self, table: str) -> DataFrame:
-        """Return a frame over a table in the user's session."""
+    def read(self, table: str, session: SparkSession | None = None) -> DataFrame:
+        """Return a frame over a table, in a session of the destination or in the user's one."""
         if table in SYSTEM_TABLE_NAMES and self._ledger.is_initialized():
             return self._read_system(table)
-        return self._tables.read(table, self._version_to_read(table), spark=self.spark)
+        return self._tables.read(table, self._version_to_read(table), spark=session or self.spark)
 
     def read_small(self, table: str) -> pa.Table | None:
         """Return all rows of a small table without Spark; None if Spark runs, or has to read them."""

@@ -16,6 +16,7 @@ from penstock.errors import PenstockError, UnsupportedData
 from penstock.extract.cursor.cursors import Cursors
 from penstock.extract.iterators import END, NOT_READY, ItemIterator, IteratorMode, IteratorQueue
 from penstock.extract.nodes import Node, ParallelStage, build_nodes
+from penstock.interfaces.deletions import DeletedRows
 from penstock.interfaces.frames import frame_kind
 from penstock.interfaces.items import HintsMark, MarkedItem
 from penstock.interfaces.source import DeclarationBase
@@ -279,6 +280,11 @@ class ExtractEngine:
                 value, mark = value.item, value.mark
                 if value is None and isinstance(mark, HintsMark) and node.is_selected:
                     self._output.append((node, None, mark))
+            if isinstance(value, DeletedRows):
+                # Steps, cursors, limits and transformers are for rows.
+                if node.is_selected:
+                    self._output.append((node, value, mark))
+                return
             if value is None or not self._is_item(node, stage_index, value, mark):
                 return
             if stage_index == len(node.stages):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import FilesChanged, StorageNotShared, UsageError
 from penstock.extract.frames import frame_batches, to_table_batch
 from penstock.extract.parts import TablePartWriter, TypedPartWriter, open_driver_file
+from penstock.interfaces.deletions import DeletedRows
 from penstock.interfaces.frame_engine import require_frame_engine
 from penstock.package.folder import count_rows, data_files
 from penstock.package.projection.explode import task_position_id
@@ -87,6 +88,10 @@ class FrameWriter:
         parts = self._new_parts()
 
         def write() -> WrittenFrame:
+            if isinstance(frame, DeletedRows):
+                parts.write_frame(frame.frame, None)
+                frame.check_count(parts.rows)
+                return WrittenFrame(parts, is_deletion=True)
             parts.write_frame(frame.spark() if kind == "relation" else frame, hook)
             return WrittenFrame(parts)
 
@@ -117,6 +122,9 @@ class FrameWriter:
 
     def add_written(self, written: WrittenFrame, route: Route) -> int:
         """Add a written frame to the tables; return its row count."""
+        if written.is_deletion and not written.parts.rows:
+            written.parts.discard()
+            return 0
         self._add_parts(route.table, route, written.parts)
         if written.quarantine_parts is None:
             return written.parts.rows
@@ -204,6 +212,7 @@ class WrittenFrame:
 
     parts: SparkPartFiles
     quarantine_parts: SparkPartFiles | None = None
+    is_deletion: bool = False
 
 
 def system_columns(load_id: str, folder: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from penstock.extract.encode import encode
 from penstock.extract.frame_writer import FrameWriter
 from penstock.extract.quarantine_writer import QuarantineWriter
 from penstock.extract.table_writers import TableWriters
+from penstock.interfaces.deletions import DeletedRows
 from penstock.interfaces.frames import frame_kind
 from penstock.interfaces.items import EmptyTable
 from penstock.package.extract_manifest import ExtractedTable
@@ -145,7 +146,9 @@ class PackageWriter:
                 self._write_frame(node, frame, kind, route)
 
     def _write_frame(self, node: Node, frame: Any, kind: FrameKind, route: Route) -> None:
-        if kind not in {"spark", "sifted", "relation"}:
+        if isinstance(frame, DeletedRows) and not frame.apply_to(self._router.tables[route.table]):
+            return
+        if kind not in {"spark", "sifted", "deleted", "relation"}:
             self.rows[node.name] += node.run(self._frame_writer.write, frame, kind, route)
             return
         write = self._frame_writer.prepare_spark_write(frame, kind, route, node.frame_hook(kind))

@@ -229,6 +229,8 @@ class Extractor:
                 schema=self._schema,
                 state=self._state,
                 open_seen_set=self._cursors.seen_items,
+                # A refreshed table is empty for its source.
+                read_loaded=None if self._is_refresh else current_context().read_loaded,
             ),
             in_scope(sections=flow.sections),
         ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-FrameKind = Literal["arrow", "pandas", "polars", "spark", "sifted", "relation"]
+FrameKind = Literal["arrow", "pandas", "polars", "spark", "sifted", "deleted", "relation"]
 
 _FRAME_KINDS: Final[dict[tuple[str, str], FrameKind]] = {
     ("pyarrow", "Table"): "arrow",
@@ -15,6 +15,7 @@ _FRAME_KINDS: Final[dict[tuple[str, str], FrameKind]] = {
     ("polars", "LazyFrame"): "polars",
     ("pyspark", "DataFrame"): "spark",
     ("penstock", "QuarantiningFrame"): "sifted",
+    ("penstock", "DeletedRows"): "deleted",
     ("penstock", "Relation"): "relation",
 }
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from penstock.interfaces.deletions import LoadedTable
+
 
 DIGEST_SIZE: Final = 9
 """Bytes of a digest."""
@@ -74,6 +76,8 @@ class RunContext:
     """Lends a Spark session with additional settings until the end of the extraction."""
     track_session: Callable[[Any], AbstractContextManager[None]] | None = None
     """Tracks the work of a thread in a session within a block."""
+    read_loaded: Callable[[str, Any], LoadedTable | None] | None = None
+    """Returns the loaded table of a name, read in a session; None if there is none, or it is refreshed."""
 
 
 _context: ContextVar[RunContext | None] = ContextVar("penstock_current", default=None)

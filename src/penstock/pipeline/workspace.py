@@ -7,7 +7,7 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -24,6 +24,7 @@ from penstock.package import FileStorage, Packages
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.file_ledger import FileLedger
 from penstock.pipeline.context import names_of
+from penstock.pipeline.loaded_tables import read_loaded_table
 from penstock.pipeline.restore import restore, snapshot_after_pending, with_destination_naming
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state_changes import discard_applied_changes
@@ -280,7 +281,11 @@ class Workspace:
         session = existing_session(self._spark)
         with (
             nullcontext() if session is None else self.watch.track(session),
-            override_context(lend_session=self.resource_sessions.session, track_session=self._track_session),
+            override_context(
+                lend_session=self.resource_sessions.session,
+                track_session=self._track_session,
+                read_loaded=partial(read_loaded_table, self),
+            ),
         ):
             yield
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from penstock.errors import SchemaCorruptedException
+from penstock.interfaces.deletions import ENDS_VERSION_HINT
 from penstock.package.sql import quote_name
 from penstock.schema.defaults import ID_COLUMN
 
@@ -48,6 +49,8 @@ class Scd2Hints:
     """The value of `valid_to` in active rows; None for null."""
     boundary: str | None
     """The timestamp at which versions change; None for that of the load."""
+    ending: str | None = None
+    """The column with a value in rows that end a version and begin none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +150,7 @@ def _scd2_hints(table: Table) -> Scd2Hints:
         version=_single_column(table, "x-row-version") or ID_COLUMN,
         active_record_timestamp=_text(table.columns[valid_to].hints.get("x-active-record-timestamp")),
         boundary=_text(table.extras.get("x-boundary-timestamp")),
+        ending=_single_column(table, ENDS_VERSION_HINT),
     )
 
 

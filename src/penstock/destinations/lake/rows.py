@@ -138,9 +138,10 @@ def ended_versions(target: DataFrame, staged: DataFrame, hints: MergeHints, scd2
 
 
 def new_versions(target: DataFrame, staged: DataFrame, scd2: Scd2Hints) -> DataFrame:
-    """Return the positions of root rows whose version is not active yet."""
+    """Return the positions of root rows whose version is not active yet and that begin one."""
     active = active_versions(target, scd2).select(column(scd2.version))
-    rows = staged.select(column(POSITION), column(scd2.version))
+    beginning = staged if scd2.ending is None else staged.where(column(scd2.ending).isNull())
+    rows = beginning.select(column(POSITION), column(scd2.version))
     return rows.join(active, on=scd2.version, how="left_anti").select(column(POSITION))
 
 

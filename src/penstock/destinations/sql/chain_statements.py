@@ -197,14 +197,17 @@ class ChainStatements:
         return query.where(self._exists_row(root, merge_key)) if merge_key else query
 
     def _beginning_versions(self) -> exp.Query:
-        """Return the positions of root rows whose version is not active."""
+        """Return the positions of root rows whose version is not active and that begin one."""
         root, scd2 = self.plan.root, self._scd2
         active = self._target_match(root, (scd2.version,)).where(self._is_active())
-        return (
+        beginning = (
             exp.select(column(POSITION, _ROW))
             .from_(self._rows(root))
             .where(exp.not_(exp.Exists(this=active)))
         )
+        if scd2.ending is None:
+            return beginning
+        return beginning.where(self._value(root, scd2.ending).is_(exp.null()))
 
     # --- the steps
 

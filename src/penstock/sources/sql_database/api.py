@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import config_value, secrets_value
 from penstock.errors import UsageError
+from penstock.interfaces.deletions import DeleteMode  # noqa: TC001 - annotations of arguments are read
 from penstock.interfaces.hints import make_hints
 from penstock.interfaces.incremental import Incremental  # noqa: TC001 - annotations of arguments are read
 from penstock.sources.decorators import resource, source
 from penstock.sources.resource import Resource
 from penstock.sources.sql_database.connections import ConnectionBudget
 from penstock.sources.sql_database.jdbc import SqlCredentials, jdbc_config
+from penstock.sources.sql_database.missing_rows import DeleteMissing
 from penstock.sources.sql_database.run import Database, NoSession
 from penstock.sources.sql_database.table_reader import DatabaseReflection, SqlOptions, TableReader
 
@@ -25,6 +27,7 @@ __source_name__ = "sql_database"
 
 DEFAULT_CONNECTIONS: Final = 8
 DEFAULT_SETTLE: Final = 60.0
+DEFAULT_MAX_DELETED: Final = 0.05
 _BACKENDS: Final = ("spark", "sqlalchemy", "pyarrow", "pandas", "connectorx")
 # Arguments for SQLAlchemy, with their replacements.
 _UNSUPPORTED_ARGUMENTS: Final[Mapping[str, str]] = {
@@ -62,12 +65,15 @@ def sql_database(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     connections: int = DEFAULT_CONNECTIONS,
     partitions: int | None = None,
     settle: float = DEFAULT_SETTLE,
+    delete_missing: DeleteMode | None = None,
+    max_deleted: float = DEFAULT_MAX_DELETED,
 ) -> Iterator[Resource]:
     """Declare the tables of a database, each as a resource that Spark reads in ranges of its key.
 
     `credentials` are a SQLAlchemy or JDBC URL. All tables share `connections`; each is read in `partitions`
     ranges, by default one per connection. On Postgres, an incremental waits up to `settle` seconds for
-    running transactions.
+    running transactions. With `delete_missing`, rows that the database lacks are deleted, marked or closed by
+    each load, unless they are a larger share of the loaded rows than `max_deleted`.
 
     >>> shop = sql_database("postgresql://ada:hush@db/shop", table_names=["orders", "customers"])
     >>> list(shop.resources)
@@ -83,12 +89,15 @@ def sql_database(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         tuning=_Tuning(connections=connections, partitions=partitions, settle=settle),
         resolve_foreign_keys=resolve_foreign_keys,
     )
+    deletions = _deletions(delete_missing, max_deleted)
     reflection = DatabaseReflection(options, None if table_names is None else tuple(table_names))
     names: Sequence[str] = table_names or ()
     if table_names is None:
         names = _reflected_names(reflection, include_views=include_views)
     for name in names:
-        yield _table_resource(TableReader(options=options, name=name, reflection=reflection))
+        yield _table_resource(
+            TableReader(options=options, name=name, reflection=reflection, deletions=deletions)
+        )
 
 
 @resource(section="sql_database")
@@ -122,6 +131,8 @@ def sql_table(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     connections: int = DEFAULT_CONNECTIONS,
     partitions: int | None = None,
     settle: float = DEFAULT_SETTLE,
+    delete_missing: DeleteMode | None = None,
+    max_deleted: float = DEFAULT_MAX_DELETED,
 ) -> Resource:
     """Declare one table of a database, or the rows of a `query` under the name of `table`.
 
@@ -149,6 +160,7 @@ def sql_table(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         included_columns=None if included_columns is None else tuple(included_columns),
         excluded_columns=tuple(excluded_columns or ()),
         partition_column=partition_column,
+        deletions=_deletions(delete_missing, max_deleted),
     )
     return _table_resource(
         reader,
@@ -198,10 +210,16 @@ def _sql_options(
     )
 
 
+def _deletions(mode: DeleteMode | None, max_deleted: float) -> DeleteMissing | None:
+    return None if mode is None else DeleteMissing(mode=mode, max_deleted=max_deleted)
+
+
 def _table_resource(reader: TableReader, **hints: Any) -> Resource:
     def rows(incremental: Incremental[Any] | None = None) -> Iterator[Any]:
         return reader.frames(incremental)
 
+    if reader.deletions is not None:
+        hints["write_disposition"] = reader.deletions.write_disposition(hints.get("write_disposition"))
     resource = Resource.from_data(rows, name=reader.name, section=__source_name__, hints=make_hints(**hints))
     preset = reader.options.database.jdbc.dialect.preset
     resource.change(needs=(preset,) if preset else ())

@@ -66,6 +66,11 @@ class Database:
     jdbc: JdbcConfig
     fetch_size: int = 10_000
 
+    @staticmethod
+    def session() -> SparkSession:
+        """Return the session that reads the database."""
+        return _session()
+
     def read(self, query: str) -> DataFrame:
         """Return the lazy frame of a query, which one task reads."""
         session = _session()

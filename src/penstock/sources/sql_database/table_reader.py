@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from penstock.interfaces.incremental import Incremental
     from penstock.sources.sql_database.column_types import KeyKind, ReflectionLevel, TypeMapping
     from penstock.sources.sql_database.connections import ConnectionBudget
+    from penstock.sources.sql_database.missing_rows import DeleteMissing
     from penstock.sources.sql_database.plan import PartitionRange
 
 LOG = logger("penstock.sources.sql_database")
@@ -111,6 +112,7 @@ class TableReader:
     included_columns: tuple[str, ...] | None = None
     excluded_columns: tuple[str, ...] = ()
     partition_column: str | None = None
+    deletions: DeleteMissing | None = None
 
     def frames(self, cursor: Incremental[Any] | None) -> Iterator[Any]:
         """Yield the rows as one DataFrame; yield None while connections or transactions are awaited."""
@@ -121,6 +123,11 @@ class TableReader:
             columns = self._columns(table)
             spark_types = self._spark_types(table, is_windowed=cursor is not None)
             rows = self._row_query(table, spark_types)
+        hints = self._hints(table, columns)
+        if self.deletions is not None:
+            yield from self._missing_rows(self.deletions, rows, table, spark_types, hints)
+        with budget.reserve(1) as reservation:
+            yield from reservation.wait()
             if cursor is not None:
                 self._set_cursor_key(cursor, table)
                 window = self.window(cursor, table, spark_types, rows)
@@ -134,18 +141,69 @@ class TableReader:
                 ranges = partition_ranges(
                     database, rows, key, partitions=self.options.partitions, table=table
                 )
-        hints = self._hints(table, columns)
         with budget.reserve(len(ranges)) as reservation:
             yield from reservation.wait()
-            conditions = [
-                rows.range_condition(key[0], key_range, key[1]) if key else "" for key_range in ranges
-            ]
-            frame = cast_text_columns(
-                union([database.read(rows.select(condition)) for condition in conditions]), dict(columns)
-            )
+            frame = self._read_ranges(rows, key, ranges)
             frame = frame if table.columns else drop_columns(frame, self.excluded_columns, table=self.name)
             # The connections are released when the next item is requested: then the rows are written.
             yield MarkedItem(frame, HintsMark(hints)) if hints is not NO_HINTS else frame
+
+    def _read_ranges(
+        self, rows: RowQuery, key: tuple[str, KeyKind, bool] | None, ranges: Iterable[PartitionRange]
+    ) -> DataFrame:
+        conditions = [rows.range_condition(key[0], key_range, key[1]) if key else "" for key_range in ranges]
+        frames = [self.options.database.read(rows.select(condition)) for condition in conditions]
+        return cast_text_columns(union(frames), dict(rows.columns))
+
+    def _missing_rows(
+        self,
+        deletions: DeleteMissing,
+        rows: RowQuery,
+        table: ReflectedTable,
+        spark_types: Mapping[str, str],
+        hints: TableHints,
+    ) -> Iterator[Any]:
+        """Yield the deletions of loaded rows that the database lacks; the first load has none.
+
+        All keys are read before the rows: a row that is inserted meanwhile is not loaded yet, so it is not
+        deleted, and rows that are read win over their deletion.
+        """
+        context, user_hints = current_context(), _user_hints()
+        key_names = deletions.key_of(self.name, hints, user_hints)
+        if context.read_loaded is None or context.package is None:
+            return
+        budget, database = self.options.connections, self.options.database
+        if user_hints.has_dynamic_table_name:
+            raise UsageError(
+                f"delete_missing needs one table, and that of {self.name} depends on its rows",
+                hint="pass a text as table_name",
+            )
+        name = str(user_hints.table_name or context.resource_name)
+        loaded = context.read_loaded(name, database.session())
+        if loaded is None:
+            return
+        mappings = dict(rows.columns)
+        keys = replace(rows, columns=tuple((name, mappings.get(name)) for name in key_names))
+        key = self.partition_key(table, spark_types)
+        ranges: tuple[PartitionRange, ...] = WHOLE_TABLE
+        if key is not None:
+            with budget.reserve(1) as reservation:
+                yield from reservation.wait()
+                ranges = partition_ranges(
+                    database, keys, key, partitions=self.options.partitions, table=table
+                )
+        with budget.reserve(len(ranges)) as reservation:
+            yield from reservation.wait()
+            deleted = deletions.deletions(
+                loaded,
+                self._read_ranges(keys, key, ranges),
+                key=key_names,
+                columns=tuple(mappings),
+                user_hints=user_hints,
+                deleted_at=context.package.document["state"]["created_at"],
+                report=context.metrics if context.metrics is not None else {},
+            )
+            yield MarkedItem(deleted, HintsMark(hints))
 
     def _set_cursor_key(self, cursor: Incremental[Any], table: ReflectedTable) -> None:
         """Deduplicate rows that are read again by the key of the table instead of the whole row."""
@@ -256,9 +314,9 @@ class TableReader:
         self, table: ReflectedTable, columns: tuple[tuple[str, TypeMapping | None], ...]
     ) -> TableHints:
         """Return the hints from the database; hints of the user win."""
-        user_hints = getattr(getattr(current_context().resource, "declaration", None), "hints", NO_HINTS)
+        user_hints = _user_hints()
         if not table.columns:
-            return NO_HINTS
+            return self._with_deletions(NO_HINTS, user_hints)
         mappings = dict(columns)
         user_columns = user_hints.columns if hasattr(user_hints.columns, "items") else {}
         key = () if user_hints.primary_key is not None else table.primary_key
@@ -277,11 +335,15 @@ class TableReader:
                 ", ".join(key),
             )
             key = ()
-        return make_hints(
+        hints = make_hints(
             columns=column_hints,
             primary_key=list(key) or user_hints.primary_key,
             references=user_hints.references or self._references(table),
         )
+        return self._with_deletions(hints, user_hints)
+
+    def _with_deletions(self, hints: TableHints, user_hints: TableHints) -> TableHints:
+        return hints if self.deletions is None else self.deletions.with_hints(hints, user_hints)
 
     def _references(self, table: ReflectedTable) -> list[dict[str, Any]] | None:
         if not self.options.resolve_foreign_keys or not table.references:
@@ -294,6 +356,12 @@ class TableReader:
             }
             for reference in table.references
         ]
+
+
+def _user_hints() -> TableHints:
+    """Return the hints of the resource that is read."""
+    hints: TableHints = getattr(getattr(current_context().resource, "declaration", None), "hints", NO_HINTS)
+    return hints
 
 
 def _visible_window(
