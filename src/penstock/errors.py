@@ -1315,6 +1315,24 @@ class DataValidationError(DataError):
         )
 
 
+class DeletionsRefused(DataError):
+    """The source lacks more rows of a table than it may; nothing was loaded."""
+
+    code = "deletions-refused"
+
+    def __init__(self, *, table: str, missing: int, rows: int, max_deleted: float) -> None:
+        super().__init__(
+            f"the source lacks {missing:,} of the {rows:,} rows of {table} ({missing / rows:.1%}), and "
+            f"max_deleted is {max_deleted:.1%}: nothing was loaded",
+            hint="if the rows were deleted at the source, run once with a larger max_deleted; "
+            "otherwise the source is incomplete",
+            table=table,
+            missing=missing,
+            rows=rows,
+            max_deleted=max_deleted,
+        )
+
+
 class DestinationTerminalException(DataError, DestinationException):
     """A destination error that a retry does not solve."""
 
@@ -1385,24 +1403,6 @@ class LoadClientTerminalException(DestinationTerminalException):
     """Raised by a destination to fail a job terminally."""
 
     code = "load-client-terminal"
-
-
-class DeletionsRefused(DataError):
-    """The source lacks more rows of a table than it may; nothing was loaded."""
-
-    code = "deletions-refused"
-
-    def __init__(self, *, table: str, missing: int, rows: int, max_deleted: float) -> None:
-        super().__init__(
-            f"the source lacks {missing:,} of the {rows:,} rows of {table} ({missing / rows:.1%}), and "
-            f"max_deleted is {max_deleted:.1%}: nothing was loaded",
-            hint="if the rows were deleted at the source, run once with a larger max_deleted; "
-            "otherwise the source is incomplete",
-            table=table,
-            missing=missing,
-            rows=rows,
-            max_deleted=max_deleted,
-        )
 
 
 class DltResourceException(DataError):

@@ -143,9 +143,9 @@ def test_a_million_rows_lose_one_percent_and_nothing_when_the_source_breaks(
     address = urlsplit(URL)
     with proxy_before(f"{address.hostname}:{address.port}") as proxy:
         through = URL.replace(f"{address.hostname}:{address.port}", proxy.address)
-        with proxy.toxic(Toxic("limit_data", {"bytes": 1_000_000})):
-            with step_raises(DatabaseNotReachable) as cut:
-                timed("connection cut after 1 MB", url=through)
+        cutting = proxy.toxic(Toxic("limit_data", {"bytes": 1_000_000}))
+        with cutting, step_raises(DatabaseNotReachable) as cut:
+            timed("connection cut after 1 MB", url=through)
         figures.append(f"cut: {cut.value.message}")
         assert counts() == first
     half = f"SELECT * FROM {schema}.orders WHERE id % 2 = 0"

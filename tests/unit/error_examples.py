@@ -177,6 +177,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "count": 3,
         "data_item": "SPRING",
     },
+    "DeletionsRefused": {"table": "orders", "missing": 480, "rows": 1000, "max_deleted": 0.05},
     "DestinationTerminalException": {"message": "the warehouse has no type for json"},
     "DestinationHasFailedJobs": {
         "destination": "warehouse",
