@@ -43,6 +43,7 @@ from penstock.sources.sql_database.snapshot_wait import snapshot_query
 from penstock.sources.sql_database.table_reader import TableReader
 
 URL = "postgresql://ada:p%40ss%27word@db:5433/shop"
+UPSERT = {"disposition": "merge", "strategy": "upsert"}
 POSTGRES, MYSQL = DIALECTS["postgresql"], DIALECTS["mysql"]
 
 
@@ -585,3 +586,26 @@ def test_arguments_for_sqlalchemy_are_rejected_with_a_replacement(
     with pytest.raises(UsageError) as refused:
         sql_table(URL, "orders", **argument)
     assert instead in refused.value.hint
+
+
+def test_delete_missing_merges_unless_another_disposition_is_declared() -> None:
+    tables = {mode: sql_table(URL, "orders", delete_missing=mode) for mode in ("hard", "soft", "scd2")}
+    declared = sql_table(URL, "orders", delete_missing="hard", write_disposition=UPSERT)
+    source = sql_database(URL, table_names=["orders"], delete_missing="soft")
+
+    dispositions = {mode: table.write_disposition for mode, table in tables.items()}
+    assert dispositions == {"hard": "merge", "soft": "merge", "scd2": {**UPSERT, "strategy": "scd2"}}
+    assert declared.write_disposition == UPSERT
+    assert source.resources["orders"].write_disposition == "merge"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delete_missing": "hrad"}, "invalid value 'hrad' of delete_missing"),
+        ({"delete_missing": "hard", "max_deleted": 5}, "a share from 0 to 1, got 5"),
+    ],
+)
+def test_wrong_options_of_deletions_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        sql_table(URL, "orders", **options)
