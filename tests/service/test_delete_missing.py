@@ -15,6 +15,7 @@ from tests.step_failures import step_raises
 import penstock
 from penstock.errors import DatabaseNotReachable, DeletionsRefused, UsageError
 from penstock.sources.sql_database import sql_table
+from penstock.sources.sql_database.table_reader import TableReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,6 +100,31 @@ def test_deleted_rows_are_marked_with_all_their_values_or_their_versions_end(
     execute(f"INSERT INTO {schema}.orders VALUES (7, 27, 'again')")
     pipeline.run(list(tables.values()))
     assert loaded(pipeline, "id, state, _dlt_deleted_at", "id = 7") == [(7, "again", None)]
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("mode", ["hard", "soft", "scd2"])
+def test_a_row_that_returns_before_the_rows_are_read_is_kept(
+    schema: str, pipeline: penstock.Pipeline, monkeypatch: pytest.MonkeyPatch, mode: Any
+) -> None:
+    fill(schema, 25)
+    pipeline.run(orders(schema, delete_missing=mode))
+    execute(f"DELETE FROM {schema}.orders WHERE id IN (7, 8)")
+    window = TableReader.window
+
+    def window_after_changes(*arguments: Any, **options: Any) -> Any:
+        # The keys are read, and the rows are not.
+        execute(f"INSERT INTO {schema}.orders VALUES (7, 26, 'again'), (26, 27, 'new 26')")
+        execute(f"DELETE FROM {schema}.orders WHERE id = 9")
+        return window(*arguments, **options)
+
+    monkeypatch.setattr(TableReader, "window", window_after_changes)
+    pipeline.run(orders(schema, delete_missing=mode, max_deleted=0.1))
+
+    live = {"hard": "true", "soft": "_dlt_deleted_at IS NULL", "scd2": "_dlt_valid_to IS NULL"}[mode]
+    rows = loaded(pipeline, "id, state", live)
+    others = [(id_, f"new {id_}") for id_ in range(1, 27) if id_ not in {7, 8}]
+    assert rows == sorted([*others, (7, "again")])
 
 
 @pytest.mark.at_length

@@ -1,4 +1,4 @@
-"""An undo that dies at any durable step is completed by the next call; histories equal those of a model."""
+"""An undo that dies at any durable step is completed by the next call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.unit.pipeline.test_undo import pipeline_at
 
 import penstock
 from penstock.errors import PipelineStepFailed
-from penstock.testing.cases import Crash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
 
 pytestmark = pytest.mark.usefixtures("no_spark")
-FEW_STEPS, FEW_HISTORIES, HISTORIES = 3, 1, 100
+FEW_STEPS = 3
 
 
 @dataclass(frozen=True)
@@ -203,85 +202,3 @@ def test_an_undo_that_dies_at_any_step_is_completed(
     with capsys.disabled():
         print(f"\n{len(recorded.steps)} steps, 4 ways to continue each: {len(wrong)} wrong")  # noqa: T201 - figures
     assert not wrong
-
-
-class History:
-    """A pipeline and the model of its content: the contents after each load that is in effect."""
-
-    def __init__(self, root: Path, chance: random.Random) -> None:
-        self.root, self.chance = root, chance
-        self.contents = [Content()]
-        self.load_ids: list[str] = []
-        self.crashes = 0
-
-    def step(self, *, may_crash: bool) -> None:
-        """Load a batch, or undo some loads; perhaps on a new machine, perhaps with a crash."""
-        if self.chance.random() < 0.2:
-            shutil.rmtree(self.root / "one", ignore_errors=True)
-        if self.load_ids and self.chance.random() < 0.4:
-            self._undo(self.chance.randint(1, min(3, len(self.load_ids))), may_crash=may_crash)
-        else:
-            self._load()
-
-    def _load(self) -> None:
-        batch = self.chance.choice(
-            (
-                Batch(orders=self.chance.randint(1, 3)),
-                Batch(orders=1, column=f"extra_{self.chance.randint(1, 3)}"),
-                Batch(prices=tuple(sorted(self.chance.sample(range(9), self.chance.randint(1, 3))))),
-            )
-        )
-        info = pipeline_at(self.root).run(batch.resource())
-        self.load_ids += info.loads_ids
-        self.contents.append(batch.after(self.contents[-1]))
-
-    def _undo(self, last: int, *, may_crash: bool) -> None:
-        oldest = self.load_ids[-last]
-        if may_crash:
-            self._undo_with_crash(oldest, last, self.chance.randint(0, 40))
-        undo_once(pipeline_at(self.root), oldest, last=last)
-        del self.load_ids[-last:], self.contents[-last:]
-
-    def _undo_with_crash(self, oldest: str, last: int, at: int) -> None:
-        def end(step: Step) -> None:
-            if step.number == at:
-                raise Crash
-
-        try:
-            with recording_steps(Steps(self.root, end)):
-                pipeline_at(self.root).undo(oldest, last=last)
-        except Crash:
-            self.crashes += 1
-            expire_lease(self.root)
-        if self.chance.random() < 0.5:
-            shutil.rmtree(self.root / "one", ignore_errors=True)
-        if self.chance.random() < 0.5:
-            pipeline_at(self.root).run()
-
-
-def play(root: Path, number: int, *, steps: int) -> History:
-    """Play one history, and compare after each step."""
-    history = History(root, random.Random(f"{SEED} history {number}"))
-    for _ in range(steps):
-        history.step(may_crash=number % 5 < 2)
-        assert content_at(root) == history.contents[-1], f"history {number}"
-    return history
-
-
-def test_a_history_of_loads_and_undos_equals_the_model(tmp_path: Path) -> None:
-    for number in range(FEW_HISTORIES):
-        play(tmp_path / str(number), number, steps=6)
-
-
-@pytest.mark.at_length
-def test_many_histories_of_loads_and_undos_equal_the_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    histories = []
-    for number in range(HISTORIES):
-        histories.append(play(tmp_path / str(number), number, steps=8))
-        shutil.rmtree(tmp_path / str(number))
-
-    crashes = sum(history.crashes for history in histories)
-    with capsys.disabled():
-        print(f"\n{HISTORIES} histories of 8 steps, {crashes} crashes: 0 wrong")  # noqa: T201 - figures
