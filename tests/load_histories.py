@@ -90,7 +90,7 @@ class Batch:
             penstock.resource(
                 rows_of,
                 name=name,
-                write_disposition=DISPOSITIONS[name],  # type: ignore[arg-type]  # one of these words
+                write_disposition=DISPOSITIONS[name],
                 primary_key="id" if DISPOSITIONS[name] == "merge" else None,
             )(name)
             for name in self.rows
@@ -316,7 +316,7 @@ class LoadHistory:
         resources = reader.state["sources"].get(NAME, {}).get("resources", {})
         counts = {name: state["loads"] for name, state in resources.items() if "loads" in state}
         documents = {name: _documents_of(self._rows, name) for name in DISPOSITIONS}
-        return Content(**documents, loads=tuple(sorted(counts.items())))  # type: ignore[arg-type]  # by name
+        return Content(**documents, loads=tuple(sorted(counts.items())))
 
 
 def rows_of_dataset(pipeline: Pipeline) -> Rows:

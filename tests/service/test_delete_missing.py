@@ -54,18 +54,17 @@ def test_deleted_rows_are_deleted_with_changed_ones_and_too_many_are_refused(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
     fill(schema, 40)
-    options = {"delete_missing": "hard", "included_columns": ["id", "version", "state"]}
+    options: dict[str, Any] = {"delete_missing": "hard", "included_columns": ["id", "version", "state"]}
     pipeline.run(orders(schema, **options))
     execute(f"DELETE FROM {schema}.orders WHERE id IN (3, 40)")
     execute(f"UPDATE {schema}.orders SET version = 41, state = 'paid' WHERE id = 5")
     execute(f"INSERT INTO {schema}.orders VALUES (41, 42, 'new 41')")
 
-    info = pipeline.run(orders(schema, **options))
+    pipeline.run(orders(schema, **options))
 
     expected = [(id_, f"new {id_}") for id_ in range(1, 42) if id_ not in {3, 5, 40}]
     assert loaded(pipeline, "id, state") == sorted([*expected, (5, "paid")])
     assert loaded(pipeline, "id, _dlt_deleted_at", "_dlt_deleted_at IS NOT NULL") == []
-    assert pipeline.last_trace.last_extract_info.loads_ids == info.loads_ids
     before = loaded(pipeline, "id, state")
     execute(f"DELETE FROM {schema}.orders WHERE id < 20")
     with step_raises(DeletionsRefused) as refused:

@@ -18,6 +18,7 @@ from penstock.dataset.visibility import (
 )
 from penstock.errors import SqlClientNotAvailable, TableNotFound
 from penstock.interfaces import WithSmallTables, WithTableVersions
+from penstock.interfaces.deletions import LoadedTable
 from penstock.interfaces.sql_client import WithSqlSession
 from penstock.package.file_ledger import LOADS_TABLE, SYSTEM_TABLE_NAMES
 from penstock.schema import Schema
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import CommitRecord, CompleteLoad, JobClientBase, Ledger, LoadSnapshot
     from penstock.interfaces.sql_client import SqlSession
+    from penstock.schema import NamingConvention
     from penstock.spark.sessions_on_demand import SessionsOnDemand
 
 
@@ -159,6 +161,21 @@ class DatasetView:
         if table in SYSTEM_TABLE_NAMES and self._ledger.is_initialized():
             return self._read_system(table)
         return self._tables.read(table, self._version_to_read(table), spark=session or self.spark)
+
+    def loaded_table(
+        self, name: str, schema: Schema, naming: NamingConvention, *, session: SparkSession
+    ) -> LoadedTable | None:
+        """Return a table of a schema by its name before normalization; None if nothing was loaded into it."""
+        table = schema.tables.get(naming.normalize_tables_path(name))
+        if table is None or not table.has_seen_data:
+            return None
+        nested = [other for other in schema.tables.values() if other.parent == table.name]
+        return LoadedTable(
+            frame=self.read(table.name, session),
+            table=table,
+            naming=naming,
+            has_nested_tables=any(other.has_seen_data for other in nested),
+        )
 
     def read_small(self, table: str) -> pa.Table | None:
         """Return all rows of a small table without Spark; None if Spark runs, or has to read them."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from penstock.schema import NamingConvention, Table
 
 DeleteMode = Literal["hard", "soft", "scd2"]
-"""What happens to rows that the source lacks: they are deleted, marked, or their version ends."""
+"""The treatment of rows that the source lacks: they are deleted, marked, or their version ends."""
 
 DELETED_AT_COLUMN: Final = "_dlt_deleted_at"
 """The column with the time of the load that deleted a row."""

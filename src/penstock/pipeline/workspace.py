@@ -7,16 +7,16 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from penstock.config import BaseConfiguration, logger, read_settings, resolve_configuration
 from penstock.dataset.dataset import Dataset
-from penstock.dataset.view import DatasetSource
+from penstock.dataset.view import DatasetSource, DatasetView
 from penstock.errors import StorageFull
 from penstock.interfaces import WithLedger
-from penstock.interfaces.run_context import override_context
+from penstock.interfaces.run_context import current_context, override_context
 from penstock.load.plan import next_sequence
 from penstock.load.refresh import schema_for_jobs
 from penstock.load.target import LoadTarget
@@ -24,7 +24,6 @@ from penstock.package import FileStorage, Packages
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.file_ledger import FileLedger
 from penstock.pipeline.context import names_of
-from penstock.pipeline.loaded_tables import read_loaded_table
 from penstock.pipeline.restore import restore, snapshot_after_pending, with_destination_naming
 from penstock.pipeline.settings import RunConfiguration
 from penstock.pipeline.state_changes import discard_applied_changes
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from penstock.dataset.sqlclient import DatasetSqlClient
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow, JobClientBase, Ledger
+    from penstock.interfaces.deletions import LoadedTable
     from penstock.interfaces.frame_engine import RowSender
     from penstock.package import Manifest
     from penstock.package.lease import Lease
@@ -284,7 +284,7 @@ class Workspace:
             override_context(
                 lend_session=self.resource_sessions.session,
                 track_session=self._track_session,
-                read_loaded=partial(read_loaded_table, self),
+                read_loaded=self._read_loaded,
             ),
         ):
             yield
@@ -292,6 +292,13 @@ class Workspace:
     def _track_session(self, session: SparkSession) -> AbstractContextManager[None]:
         """Attribute jobs of a thread to the run; classic Spark distinguishes jobs by thread."""
         return nullcontext() if is_connect(session) else self.watch.track(session)
+
+    def _read_loaded(self, name: str, session: SparkSession) -> LoadedTable | None:
+        """Return a table of the current source as of the last complete load."""
+        schema = self.snapshot(current_context().source_name).schema
+        source = DatasetSource(client=self.client, ledger=self.ledger, sessions=self.sessions)
+        view = DatasetView(source, name=self.target.pipeline.dataset_name, consistent=True)
+        return view.loaded_table(name, schema, self.naming(schema), session=session)
 
     def row_sender(self, settings: ExtractConfiguration) -> RowSender | None:
         """Return the function that writes rows by a Spark session; None where this machine writes them."""

@@ -15,6 +15,7 @@ from penstock.interfaces.file_schema import LOGICAL_TYPE_KEY
 from penstock.interfaces.hints import key_columns, make_hints
 from penstock.package.sql import quote_name
 from penstock.schema import spark_type
+from penstock.sources.sql_database.run import row_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +31,7 @@ _SOURCE_KEY = "_penstock_key_{}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteMissing:
-    """What happens to loaded rows whose keys the database lacks, and the largest share of them."""
+    """The treatment of loaded rows whose keys the database lacks, and the largest share of them."""
 
     mode: DeleteMode
     max_deleted: float
@@ -114,7 +115,7 @@ class DeleteMissing:
 
         def check_count(count: int) -> None:
             report["missing_rows"] = count
-            total = live.count() if count else 0
+            total = row_count(live) if count else 0
             if count > self.max_deleted * total:
                 raise DeletionsRefused(
                     table=loaded.table.name, missing=count, rows=total, max_deleted=self.max_deleted

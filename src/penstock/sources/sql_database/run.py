@@ -156,6 +156,11 @@ def union(frames: Sequence[DataFrame]) -> DataFrame:
     return reduce(lambda merged, frame: merged.unionAll(frame), frames)
 
 
+def row_count(frame: DataFrame) -> int:
+    """Return the number of rows of a loaded table."""
+    return frame.count()
+
+
 def reflect_tables(
     database: Database, schema: str, tables: tuple[str, ...] | None
 ) -> dict[str, ReflectedTable]:
