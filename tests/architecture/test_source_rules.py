@@ -29,6 +29,7 @@ ACTING = frozenset(("run.py", "adapter.py"))
 ALSO_ACTING = {
     "cli/sparkcheck.py": "the doctor tries a whole write and read",
     "destinations/lake/change_counts.py": "the changes of a planned load are counted",
+    "destinations/lake/existing_tables.py": "the last rows of an existing table are read",
     "normalize/frames.py": "the rows of files that pass through are counted",
     "normalize/rows.py": "unexpected rows are profiled by the driver",
     "normalize/table_parts.py": "nested datasets are written and their rows counted",

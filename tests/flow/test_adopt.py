@@ -1,4 +1,4 @@
-"""Adoption of tables that Spark wrote: a stream from files, and a batch job whose rows are merged."""
+"""Adoption of tables that Spark wrote: Delta tables by path, and Iceberg tables, which Spark describes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.flow.factories import make_pipeline
+import pytest
+from tests.conftest import MODE
+from tests.doc_blocks import doc_blocks
+from tests.flow.factories import make_pipeline, new_session
 
 import penstock
+from penstock.errors import UsageError
 from penstock.sources.filesystem import files
 
 if TYPE_CHECKING:
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+PAGE_TEST = "tests/flow/test_adopt.py"
 NAMES = ("plain", "with blank", "per%20cent", "plus+", "ümlaut")
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -83,3 +88,189 @@ def test_rows_of_a_batch_job_are_merged_by_the_next_run(
     }
     assert len(rows) == 6
     assert [table.rows for package in info.packages for table in package.tables] == [2]
+
+
+def at(second: int) -> datetime:
+    return NOON + timedelta(seconds=second)
+
+
+class Orders:
+    """A resource that yields the rows from the start value on, and counts them."""
+
+    def __init__(self, rows: list[dict[str, Any]], disposition: Any = "append") -> None:
+        self.requested = 0
+
+        def orders(updated_at: Any = penstock.sources.incremental("updated_at")) -> Iterator[Any]:
+            new = [row for row in rows if row["updated_at"] >= updated_at.start_value]
+            self.requested += len(new)
+            yield new
+
+        self.resource = penstock.resource(
+            orders, name="orders", primary_key="id", write_disposition=disposition
+        )
+
+
+@pytest.fixture
+def writer(spark: SparkSession, location: str) -> SparkSession:
+    """The session of another program, with the folder as the warehouse of its own Iceberg catalog."""
+    session = new_session(
+        spark,
+        {
+            "spark.sql.catalog.theirs": "org.apache.iceberg.spark.SparkCatalog",
+            "spark.sql.catalog.theirs.type": "hadoop",
+            "spark.sql.catalog.theirs.warehouse": location,
+        },
+    )
+    session.sql("CREATE NAMESPACE IF NOT EXISTS theirs.demo")
+    return session
+
+
+def write_orders(writer: SparkSession, *, ddl: str = "id BIGINT", clause: str = "") -> None:
+    """Write five rows in two commits; the last two have the greatest value of the cursor."""
+    writer.sql(
+        f"CREATE TABLE theirs.demo.orders ({ddl}, name STRING, updated_at TIMESTAMP) USING iceberg {clause}"
+    )
+    rows = [(number, f"order {number}", at(min(number, 4))) for number in range(1, 6)]
+    for part in (rows[:3], rows[3:]):
+        frame = writer.createDataFrame(part, "id LONG NOT NULL, name STRING, updated_at TIMESTAMP")
+        frame.coalesce(1).writeTo("theirs.demo.orders").append()
+
+
+def iceberg_pipeline(location: str, tmp_path: Path, spark: SparkSession) -> penstock.Pipeline:
+    return make_pipeline(location, tmp_path, spark, destination=penstock.destinations.iceberg)
+
+
+def test_an_iceberg_table_is_continued_in_place(
+    spark: SparkSession, writer: SparkSession, location: str, tmp_path: Path
+) -> None:
+    write_orders(writer)
+    pipeline = iceberg_pipeline(location, tmp_path, spark)
+    plan = pipeline.adopt("orders", cursor="updated_at", primary_key="id", dry_run=True).asdict()
+    is_new = pipeline.first_run
+    adoption = pipeline.adopt("orders", cursor="updated_at", primary_key="id").asdict()
+    source = [{"id": number, "name": f"order {number}", "updated_at": at(4)} for number in (4, 5, 6)]
+    orders = Orders(source)
+
+    infos = [pipeline.run(orders.resource) for _ in range(2)]
+
+    assert is_new
+    assert {**adoption, "load_id": None} == plan
+    assert (plan["rows"], plan["location"]) == (5, f"{location}/demo")
+    assert plan["cursor"] == {
+        "column": "updated_at",
+        "path": "updated_at",
+        "last_value": "2026-05-01T12:00:04+00:00",
+        "rows_at_last_value": 2,
+    }
+    loaded = [[table.rows for package in info.packages for table in package.tables] for info in infos]
+    assert loaded == [[1], []]
+    rows = pipeline.dataset()["orders"].arrow().to_pylist()
+    assert sorted((row["id"], row["_dlt_id"] is None) for row in rows) == [
+        *((number, True) for number in range(1, 6)),
+        (6, False),
+    ]
+    history = writer.sql("SELECT snapshot_id FROM theirs.demo.orders.history ORDER BY made_current_at")
+    assert [row[0] for row in history.collect()][1] == plan["version"]
+
+
+def test_rows_are_merged_into_a_partitioned_iceberg_table_with_required_columns(
+    spark: SparkSession, writer: SparkSession, location: str, tmp_path: Path
+) -> None:
+    write_orders(writer, ddl="id BIGINT NOT NULL", clause="PARTITIONED BY (days(updated_at), bucket(2, id))")
+    new = [
+        {"id": 5, "name": "order 5", "updated_at": at(4)},
+        {"id": 1, "name": "changed", "updated_at": at(9)},
+        {"id": 7, "name": "new", "updated_at": at(9)},
+    ]
+    pipeline = iceberg_pipeline(location, tmp_path, spark)
+
+    pipeline.adopt("orders", cursor="updated_at", primary_key="id")
+    info = pipeline.run(Orders(new, "merge").resource)
+
+    table = pipeline.default_schema.tables["orders"]
+    assert table["x-iceberg-partition"] == [
+        {"transform": "day", "source_column": "updated_at"},
+        {"transform": "bucket", "source_column": "id", "param_value": 2},
+    ]
+    assert table.columns["id"].nullable is False
+    assert [table.rows for package in info.packages for table in package.tables] == [2]
+    rows = pipeline.dataset()["orders"].arrow().to_pylist()
+    assert sorted((row["id"], row["name"]) for row in rows) == [
+        (1, "changed"),
+        *((number, f"order {number}") for number in range(2, 6)),
+        (7, "new"),
+    ]
+
+
+def test_iceberg_tables_that_loads_cannot_continue_are_refused(
+    spark: SparkSession, writer: SparkSession, location: str, tmp_path: Path
+) -> None:
+    writer.sql(
+        "CREATE TABLE theirs.demo.orders USING iceberg AS SELECT * FROM VALUES "
+        "(1L, TIMESTAMP '2026-05-01', 1.0D), (2L, NULL, double('NaN')) AS rows(id, at, weight)"
+    )
+    writer.sql("CREATE TABLE theirs.demo.floats (id FLOAT) USING iceberg")
+    writer.sql("CREATE TABLE theirs.demo.nothing (id BIGINT) USING iceberg PARTITIONED BY (id)")
+    pipeline = iceberg_pipeline(location, tmp_path, spark)
+    refused = [
+        ("missing", {}, "there is no table"),
+        ("orders", {"cursor": "at", "primary_key": "id"}, r"column at of table orders has nulls \(1\)"),
+        ("orders", {"cursor": "weight", "primary_key": "id"}, "has NaN"),
+        ("orders", {"cursor": "idd"}, "no column 'idd'"),
+        ("floats", {}, "has type FLOAT, and loads write DOUBLE"),
+    ]
+
+    empty = pipeline.adopt("nothing", cursor="id", primary_key="id", dry_run=True)
+    for table, options, problem in refused:
+        with pytest.raises(UsageError, match=problem):
+            pipeline.adopt(table, **options)
+
+    assert pipeline.first_run
+    assert (empty.table.version, empty.table.rows) == (None, 0)
+    assert empty.table.columns["id"].has("partition")
+    assert "reads from the initial value" in empty.notes[0]
+
+
+@pytest.mark.skipif(MODE != "local", reason="the page names a folder")
+def test_the_page_shows_an_iceberg_table(
+    writer: SparkSession,
+    location: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    query = "SELECT 1L AS id, TIMESTAMP '2026-05-04 00:00:00+00:00' AS updated_at"
+    writer.sql("CREATE NAMESPACE theirs.raw")
+    writer.sql(f"CREATE TABLE theirs.raw.orders USING iceberg AS {query}")
+    monkeypatch.chdir(Path(location).parent)
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    (block,) = (block for block in doc_blocks("docs/how-to/adopt.md") if block.reason == PAGE_TEST)
+
+    exec(block.text, {"penstock": penstock})
+
+    version, *shown = capsys.readouterr().out.split(maxsplit=2)
+    assert version.isdecimal()
+    assert shown == ["1", "2026-05-04 00:00:00+00:00\n"]
+
+
+@pytest.mark.at_length
+def test_of_an_iceberg_table_with_a_million_rows_none_is_read_again(
+    spark: SparkSession, writer: SparkSession, location: str, tmp_path: Path
+) -> None:
+    count, new_count = 1_000_000, 1_000
+    seconds = int(NOON.timestamp())
+    rows = writer.range(count).selectExpr("id", f"timestamp_seconds({seconds} + id) AS updated_at")
+    rows.writeTo("theirs.demo.orders").create()
+    source = [{"id": number, "updated_at": at(number)} for number in range(count + new_count)]
+    pipeline = iceberg_pipeline(location, tmp_path, spark)
+
+    adoption = pipeline.adopt("orders", cursor="updated_at", primary_key="id")
+    before, after = Orders(source[:count]), Orders(source)
+    pipeline.run(before.resource)
+    unchanged = pipeline.dataset().row_counts()
+    pipeline.run(after.resource)
+
+    assert (adoption.table.rows, before.requested) == (count, 1)
+    assert unchanged == {"orders": count}
+    assert after.requested == new_count + 1
+    assert pipeline.dataset().row_counts() == {"orders": count + new_count}

@@ -27,7 +27,7 @@ class ChangedFileTreatment(StrEnum):
 
 def adopt(  # noqa: PLR0913 - the options of the command
     ref: PipelineRef,
-    table: Annotated[str, typer.Argument(help="The Delta table: a folder of the dataset.")],
+    table: Annotated[str, typer.Argument(help="The Delta or Iceberg table of the dataset.")],
     *,
     cursor: Annotated[
         str | None,
@@ -96,7 +96,8 @@ def adopt(  # noqa: PLR0913 - the options of the command
 def _adoption_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Yield the adoption of a table for people."""
     rows = "" if document["rows"] is None else f", {document['rows']:,} rows"
-    yield f"{document['table']} in {document['location']}, version {document['version']}{rows}"
+    version = "" if document["version"] is None else f", version {document['version']}"
+    yield f"{document['table']} in {document['location']}{version}{rows}"
     for name, column in document["columns"].items():
         yield f"  {name:<{_NAME_WIDTH}} {_column_text(document, column)}".rstrip()
     for name in document["new_columns"]:

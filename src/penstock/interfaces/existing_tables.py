@@ -1,10 +1,10 @@
-"""Tables that other programs wrote, as a destination describes them without Spark."""
+"""Tables that other programs wrote, as a destination describes them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,16 +19,19 @@ class ExistingTable:
     """A table at one version: its columns with the types of a schema, and the number of its rows."""
 
     name: str
-    version: int
+    version: int | None
+    """None before the first commit."""
     columns: Mapping[str, Column]
     rows: int | None
     """None if the log of the table does not count them."""
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    """Hints of the table, such as the transforms of its partitions."""
 
 
 class WithExistingTables(ABC):
     """Can describe tables that no load wrote, and read the last rows of them.
 
-    These methods may be called on a client that is not opened.
+    The client has a session that is opened at its first use: tables that a library can read need none.
     """
 
     @abstractmethod

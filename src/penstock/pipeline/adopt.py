@@ -6,9 +6,9 @@ Both are recorded by a package without rows, so that they count with its load or
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from penstock.errors import UsageError, suggestion
 from penstock.extract.cursor.boundary_files import BoundaryFiles
@@ -110,8 +110,8 @@ class AdoptionDocument(TypedDict):
     schema_name: str
     resource: str
     table: str
-    version: int
-    """The version of the table that was read."""
+    version: int | None
+    """The version of the table that was read; null before its first commit."""
     rows: int | None
     columns: dict[str, TColumnSchema]
     new_columns: list[str]
@@ -188,6 +188,7 @@ class Adoption:
             resource=self.resource,
             write_disposition="append",
             columns={column.name: column for column in self._columns()},
+            extras=self.table.hints,
         ).with_seen_data()
         return ExtractManifest(
             schema_name=self.schema_name,
@@ -215,36 +216,47 @@ def plan_adoption(  # noqa: PLR0913 - as of `Pipeline.adopt`
     cursor_format: str | None = None,
     files: FileAdoption | None = None,
 ) -> Adoption:
-    """Return the adoption of a table; nothing is changed. The table is read at its current version."""
-    client = workspace.client
-    if not isinstance(client, WithExistingTables):
+    """Return the adoption of a table; nothing is changed. The table is read at its current version.
+
+    Spark is started for tables that no library of this process reads: Iceberg tables, and those of a catalog.
+    """
+    if not isinstance(workspace.client, WithExistingTables):
         raise UsageError(
             f"a table of {workspace.target.destination.destination_name} cannot be adopted",
-            hint="adopt Delta tables by path: destination='delta' with their bucket_url",
+            hint="adopt Delta and Iceberg tables: destination='delta' or 'iceberg', with their bucket_url or "
+            "their catalog",
         )
     snapshot = workspace.snapshot(source)
-    existing = client.describe_table(table)
     keys = (primary_key,) if isinstance(primary_key, str) else tuple(primary_key)
+    with (
+        workspace.sessions.deferred_session() as session,
+        workspace.open_client(snapshot.schema, session) as client,
+    ):
+        tables = cast("WithExistingTables", client)
+        existing = tables.describe_table(table)
+        _check_names(existing, workspace.naming(snapshot.schema))
+        for key in keys:
+            _require_column(existing, key)
+        cursor_adoption = (
+            None
+            if cursor is None
+            else _plan_cursor(tables, existing, cursor, keys, cursor_path, cursor_format)
+        )
     adoption = Adoption(
         pipeline_name=workspace.target.pipeline.pipeline_name,
         dataset_name=workspace.target.pipeline.dataset_name,
         schema_name=snapshot.schema.name,
         resource=resource or table,
         table=existing,
-        cursor=None,
+        cursor=cursor_adoption,
         primary_key=keys,
         files=files,
-        notes=() if files is None else tuple(files.notes()),
-        location=client.displayable_location(),
+        notes=(
+            *(() if files is None else files.notes()),
+            *(() if cursor_adoption is None else _cursor_notes(cursor_adoption)),
+        ),
+        location=workspace.client.displayable_location(),
     )
-    _check_names(existing, workspace.naming(snapshot.schema))
-    for key in keys:
-        _require_column(existing, key)
-    if cursor is not None:
-        cursor_adoption = _plan_cursor(client, existing, cursor, keys, cursor_path, cursor_format)
-        adoption = replace(
-            adoption, cursor=cursor_adoption, notes=(*adoption.notes, *_cursor_notes(cursor_adoption))
-        )
     _check_not_adopted(workspace, adoption, snapshot)
     return adoption
 

@@ -710,7 +710,7 @@ class Pipeline(SupportsPipeline):
         credentials: Any = None,
         dry_run: bool = False,
     ) -> Adoption:
-        """Take over an existing Delta table of the dataset, by one load without rows; the table is unchanged.
+        """Take over an existing Delta or Iceberg table of the dataset, unchanged, by one load without rows.
 
         Its columns become those of the schema, and the greatest value of the column `cursor` the last value
         of the cursor of a resource, by default named like the table. `source` names the schema. The next run
@@ -737,29 +737,32 @@ class Pipeline(SupportsPipeline):
             )
         with self._run_context():
             workspace = late_imports.workspace.Workspace(self._target(), spark=self._spark)
-            adoption = late_imports.adopt.plan_adoption(
-                workspace,
-                table,
-                cursor=cursor,
-                primary_key=primary_key,
-                resource=resource,
-                source=source,
-                cursor_path=cursor_path,
-                cursor_format=cursor_format,
-                files=None
-                if checkpoint is None or files is None
-                else late_imports.adopt_files.plan_file_adoption(
-                    checkpoint,
-                    files,
-                    file_glob=file_glob,
-                    changed_files=changed_files,
-                    credentials=credentials,
-                ),
-            )
-            if dry_run:
-                return adoption
-            times = self._unbound_packages().lease_times
-            load_id = late_imports.adopt.save_adoption(adoption, workspace, lease_times=times)
+            try:
+                adoption = late_imports.adopt.plan_adoption(
+                    workspace,
+                    table,
+                    cursor=cursor,
+                    primary_key=primary_key,
+                    resource=resource,
+                    source=source,
+                    cursor_path=cursor_path,
+                    cursor_format=cursor_format,
+                    files=None
+                    if checkpoint is None or files is None
+                    else late_imports.adopt_files.plan_file_adoption(
+                        checkpoint,
+                        files,
+                        file_glob=file_glob,
+                        changed_files=changed_files,
+                        credentials=credentials,
+                    ),
+                )
+                if dry_run:
+                    return adoption
+                times = self._unbound_packages().lease_times
+                load_id = late_imports.adopt.save_adoption(adoption, workspace, lease_times=times)
+            finally:
+                workspace.close()
         self.run()
         return replace(adoption, load_id=load_id)
 

@@ -51,7 +51,7 @@ def new_rows(frame: DataFrame, bounds: FrameBounds, *, known_hashes: Iterable[by
     hashes = _hash_table(known_hashes if bounds.start is not None else ())
     if not len(hashes):
         return within
-    at_start = cursor == _literal(bounds.start, kind)
+    at_start = cursor == cursor_literal(bounds.start, kind)
     others = frame.sparkSession.createDataFrame(hashes)
     others = F.broadcast(others) if len(hashes) <= _MAX_BROADCAST_HASHES else others
     marked = within.withColumn(_HASH, F.when(at_start, row_hash(frame, bounds.key)))
@@ -88,7 +88,9 @@ def boundary_hashes(
 ) -> Iterator[bytes]:
     """Return the hashes of the rows with the last value, read from the written files."""
     rows = _read_landed(frame, result)
-    at_last = rows.filter(_column(bounds.column) == _literal(last_value, _column_type(rows, bounds.column)))
+    at_last = rows.filter(
+        _column(bounds.column) == cursor_literal(last_value, _column_type(rows, bounds.column))
+    )
     for row in at_last.select(row_hash(rows, bounds.key).alias(_HASH)).toLocalIterator():
         yield bytes.fromhex(row[_HASH])
 
@@ -149,11 +151,11 @@ def _hash_table(digests: Iterable[bytes]) -> pa.Table:
 def _range_filter(cursor: Column, bounds: FrameBounds, kind: str) -> Column | None:
     parts: list[Column] = []
     if bounds.start is not None:
-        start = _literal(bounds.start, kind)
+        start = cursor_literal(bounds.start, kind)
         since = cursor >= start if bounds.is_max else cursor <= start
         parts.append((cursor != start) & since if bounds.is_start_open else since)
     if bounds.end is not None:
-        end = _literal(bounds.end, kind)
+        end = cursor_literal(bounds.end, kind)
         until = cursor <= end if bounds.is_max else cursor >= end
         parts.append((cursor != end) & until if bounds.is_end_open else until)
     if bounds.on_missing == "exclude":
@@ -179,7 +181,8 @@ def _column_type(frame: DataFrame, name: str) -> str:
     return dict(frame.dtypes)[name]
 
 
-def _literal(value: Any, kind: str) -> Column:
+def cursor_literal(value: Any, kind: str) -> Column:
+    """Return a value of a cursor as a constant of a short type, whatever the session's time zone is."""
     _check_type(value, kind)
     match value:
         case datetime() if kind == "timestamp":

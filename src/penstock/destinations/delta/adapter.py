@@ -25,7 +25,7 @@ from penstock.destinations.lake.ddl import (
     changed_properties,
     set_properties_statement,
 )
-from penstock.errors import UsageError
+from penstock.destinations.lake.existing_tables import ExistingSparkTables
 from penstock.interfaces import WithSmallTables
 from penstock.interfaces.existing_tables import WithExistingTables
 from penstock.spark.conf import temporary_conf
@@ -91,7 +91,7 @@ class DeltaClient(LakeClient, WithSmallTables, WithExistingTables):
         return read_small_table(self.store, table, version, self.config.storage_credentials)
 
     def describe_table(self, table: str) -> ExistingTable:
-        """Return the current version of a table by path."""
+        """Return the current version of a table: by its log, or in a catalog by Spark."""
         return self._existing_tables.describe(table)
 
     def rows_at_maximum(self, table: ExistingTable, column: str, columns: Sequence[str]) -> pa.Table:
@@ -99,12 +99,9 @@ class DeltaClient(LakeClient, WithSmallTables, WithExistingTables):
         return self._existing_tables.rows_at_maximum(table, column, columns)
 
     @property
-    def _existing_tables(self) -> ExistingDeltaTables:
+    def _existing_tables(self) -> ExistingDeltaTables | ExistingSparkTables:
         if not self.is_by_path:
-            raise UsageError(
-                f"tables of the catalog {self._settings.catalog} cannot be described without Spark",
-                hint="use a destination by path: the bucket_url of the tables, without a catalog",
-            )
+            return ExistingSparkTables(tables=self.tables, spark=self.session())
         return ExistingDeltaTables(store=self.store, credentials=self.config.storage_credentials)
 
     def is_overwritten(self, applied: AppliedJob, mark: LoadMark) -> bool:

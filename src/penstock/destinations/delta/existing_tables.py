@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -13,10 +13,14 @@ import pyarrow.parquet as pq
 
 from penstock.destinations.delta.log_commits import LOG_FOLDER
 from penstock.destinations.delta.native_tables import open_delta_table
-from penstock.destinations.delta.small_reads import arrow_schema, unreadable_feature
+from penstock.destinations.delta.small_reads import unreadable_feature
+from penstock.destinations.lake.existing_columns import (
+    boundary_schema,
+    check_cursor_values,
+    existing_columns,
+)
 from penstock.errors import MissingExtra, UsageError
 from penstock.interfaces.existing_tables import ExistingTable
-from penstock.schema.spark_types import NESTED_TYPE_HINT, column_from_spark, spark_type, spark_type_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +28,7 @@ if TYPE_CHECKING:
     from penstock.config import AwsCredentials
     from penstock.destinations.delta.native_tables import NativeDeltaTable
     from penstock.package.storage import FileStorage
-    from penstock.schema import Column
 
-_INTEGER_BITS: Final = {"byte": 8, "short": 16, "integer": 32}
 # In statistics, timestamps are cut to milliseconds, and other types may be cut or rounded too.
 _EXACT_STATISTICS: Final = frozenset(("byte", "short", "integer", "long", "date"))
 _TIMESTAMPS: Final = frozenset(("timestamp", "timestamp_ntz"))
@@ -50,16 +52,12 @@ class ExistingDeltaTables:
                 hint="remove the feature, as by ALTER TABLE … DROP FEATURE, or copy the table to a new one",
                 table=name,
             )
-        partitions = frozenset(table.metadata().partition_columns)
-        columns = [_column(name, field) for field in _fields(table)]
+        partitions = table.metadata().partition_columns
         counts: list[int | None] = [action.get("num_records") for action in _actions(table)]
         return ExistingTable(
             name=name,
             version=table.version(),
-            columns={
-                column.name: column.with_hints(partition=True) if column.name in partitions else column
-                for column in columns
-            },
+            columns=existing_columns(name, _fields(table), partitions),
             rows=None if None in counts else sum(count or 0 for count in counts),
         )
 
@@ -69,7 +67,7 @@ class ExistingDeltaTables:
         Only files that may have such rows are read, by the statistics in the log.
         """
         table = self._open(existing.name, existing.version)
-        schema = _arrow_schema(existing.name, table, columns)
+        schema = boundary_schema(existing.name, _fields(table), columns)
         greatest: pa.Scalar | None = None
         parts: list[pa.Table] = []
         for file in _files_by_greatest_value(table, column):
@@ -77,7 +75,8 @@ class ExistingDeltaTables:
                 break
             for rows in self._row_groups(existing.name, file, schema):
                 values = rows[column]
-                _check_values(existing.name, column, values)
+                has_nan = pa.types.is_floating(values.type) and bool(pc.any(pc.is_nan(values)).as_py())
+                check_cursor_values(existing.name, column, null_count=values.null_count, has_nan=has_nan)
                 group_greatest = pc.max(values)
                 if greatest is None or pc.greater(group_greatest, greatest).as_py():
                     greatest, parts = group_greatest, []
@@ -143,37 +142,6 @@ def _fields(table: NativeDeltaTable) -> list[dict[str, Any]]:
     return fields
 
 
-def _column(table: str, field: Mapping[str, Any]) -> Column:
-    """Return the column of a schema for one of a table; raise for a type that loads cannot write."""
-    kind = field["type"]
-    sql_type = spark_type_from_json(kind)
-    column = column_from_spark(field["name"], sql_type.lower(), nullable=field["nullable"])
-    if isinstance(kind, dict):
-        column = column.with_hints(**{NESTED_TYPE_HINT: json.dumps(kind, separators=(",", ":"))})
-    elif kind in _INTEGER_BITS:
-        column = replace(column, precision=_INTEGER_BITS[kind])
-    if (written := spark_type(column)) != sql_type:
-        raise UsageError(
-            f"column {column.name} of table {table} has type {sql_type}, and loads write {written}",
-            hint=f"change the type of the column to {written}, or copy the table to a new one",
-            table=table,
-            column=column.name,
-        )
-    return column
-
-
-def _arrow_schema(name: str, table: NativeDeltaTable, columns: Sequence[str]) -> pa.Schema:
-    fields = {field["name"]: field for field in _fields(table)}
-    schema = arrow_schema({"fields": [fields[column] for column in columns]})
-    if schema is None:
-        raise UsageError(
-            f"table {name} has columns of several values, so its last rows cannot be compared with new ones",
-            hint="name the primary key: it identifies these rows",
-            table=name,
-        )
-    return schema
-
-
 def _actions(table: NativeDeltaTable) -> list[dict[str, Any]]:
     """Return the files of a table with their statistics."""
     actions: list[dict[str, Any]] = pa.table(table.get_add_actions(flatten=True)).to_pylist()
@@ -204,17 +172,3 @@ def _data_file(action: Mapping[str, Any], column: str, kind: Any) -> _DataFile:
             key.removeprefix(prefix): value for key, value in action.items() if key.startswith(prefix)
         },
     )
-
-
-def _check_values(table: str, column: str, values: pa.ChunkedArray) -> None:
-    """Raise for values that a cursor cannot pass."""
-    problem = f"nulls ({values.null_count:,})" if values.null_count else None
-    if problem is None and pa.types.is_floating(values.type) and pc.any(pc.is_nan(values)).as_py():
-        problem = "NaN"
-    if problem is not None:
-        raise UsageError(
-            f"column {column} of table {table} has {problem}, so it cannot be a cursor",
-            hint="use a column that every row has a value in, or fill the missing values first",
-            table=table,
-            column=column,
-        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote
 
@@ -12,11 +11,12 @@ import pyarrow.parquet as pq
 
 from penstock.config import logger
 from penstock.destinations.delta.native_tables import open_delta_table
+from penstock.destinations.lake.existing_columns import arrow_schema
 from penstock.errors import MissingExtra, UsageError
 from penstock.interfaces import TableChanges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from penstock.config import AwsCredentials
     from penstock.destinations.delta.native_tables import NativeDeltaTable
@@ -28,21 +28,6 @@ _MAX_FILES: Final = 1000
 _FEATURE_READER: Final = 3
 # Others change which rows of a file count, or under which names its columns are.
 _PLAIN_FEATURES: Final = frozenset(("timestampNtz",))
-_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
-_TYPES: Final[Mapping[str, pa.DataType]] = {
-    "boolean": pa.bool_(),
-    "byte": pa.int8(),
-    "short": pa.int16(),
-    "integer": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
 _log = logger("penstock.delta")
 Result = TypeVar("Result")
 
@@ -136,23 +121,3 @@ def _read_file(store: FileStorage, path: str, schema: pa.Schema) -> pa.Table:
         for field in schema
     ]
     return pa.table(columns, schema=schema)
-
-
-def arrow_schema(struct: Mapping[str, Any]) -> pa.Schema | None:
-    """Return the Arrow types of the columns of a Delta table; None if one has a type of several values.
-
-    >>> columns = [{"name": "id", "type": "long"}, {"name": "price", "type": "decimal(9,2)"}]
-    >>> arrow_schema({"fields": columns}).types
-    [DataType(int64), Decimal128Type(decimal128(9, 2))]
-    """
-    fields = [(column["name"], _arrow_type(column["type"])) for column in struct["fields"]]
-    if any(kind is None for _, kind in fields):
-        return None
-    return pa.schema(fields)
-
-
-def _arrow_type(kind: Any) -> pa.DataType | None:
-    if not isinstance(kind, str):
-        return None
-    decimal = _DECIMAL.fullmatch(kind)
-    return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _TYPES.get(kind)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from penstock.destinations.iceberg.addressing import IcebergCatalog
 from penstock.destinations.iceberg.conflicts import retry_on_conflict
-from penstock.destinations.iceberg.ddl import can_widen, table_properties
+from penstock.destinations.iceberg.ddl import can_widen, partition_hints, table_properties
 from penstock.destinations.iceberg.history import branch_name
 from penstock.destinations.iceberg.maintenance import IcebergMaintenance, PublishedLoad
 from penstock.destinations.iceberg.run import IcebergTables
@@ -16,24 +16,28 @@ from penstock.destinations.lake.ddl import (
     changed_properties,
     set_properties_statement,
 )
+from penstock.destinations.lake.existing_tables import ExistingSparkTables
 from penstock.interfaces import LoadMark
+from penstock.interfaces.existing_tables import WithExistingTables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from penstock.destinations.iceberg.settings import IcebergConfiguration
     from penstock.destinations.lake.conflicts import Result
     from penstock.destinations.lake.merge_sets import ChainLocks
     from penstock.interfaces import DestinationCapabilitiesContext
+    from penstock.interfaces.existing_tables import ExistingTable
     from penstock.schema import Schema, Table
 
 _TABLE_MARKERS: Final = ("version-hint.text", "v1.metadata.json")
 """Files of which a table by path has at least one. Only their names are looked up, without a session."""
 
 
-class IcebergClient(LakeClient):
+class IcebergClient(LakeClient, WithExistingTables):
     """An Iceberg lake opened for one dataset."""
 
     def __init__(
@@ -75,6 +79,18 @@ class IcebergClient(LakeClient):
     def path_table_names(self) -> tuple[str, ...]:
         """Return the tables below the folder of the dataset."""
         return tuple(name for name in self.store.names("") if self._is_table(name))
+
+    def describe_table(self, table: str) -> ExistingTable:
+        """Return the current version of a table."""
+        return self._existing_tables.describe(table)
+
+    def rows_at_maximum(self, table: ExistingTable, column: str, columns: Sequence[str]) -> pa.Table:
+        """Return columns of the rows with the greatest value of `column`."""
+        return self._existing_tables.rows_at_maximum(table, column, columns)
+
+    @property
+    def _existing_tables(self) -> ExistingSparkTables:
+        return ExistingSparkTables(tables=self.tables, spark=self.session(), partition_hints=partition_hints)
 
     def _is_table(self, name: str) -> bool:
         return any(self.store.has_file(f"{name}/metadata/{marker}") for marker in _TABLE_MARKERS)

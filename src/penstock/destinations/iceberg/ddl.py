@@ -10,7 +10,7 @@ from penstock.errors import SchemaCorruptedException
 from penstock.package.sql import quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from penstock.schema import Table
 
@@ -20,6 +20,7 @@ PARTITION_HINT: Final = "x-iceberg-partition"
 _PROPERTY_HINTS: Final = ("x-iceberg-table-properties", "x-table-properties")
 _TIME_TRANSFORMS: Final = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 _NUMBER_TRANSFORMS: Final = frozenset(("bucket", "truncate"))
+_TRANSFORM: Final = re.compile(r"(?P<name>[a-z]+)\((?:(?P<number>\d+), )?(?P<column>.+)\)")
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _WIDENINGS: Final = frozenset((("INT", "BIGINT"), ("FLOAT", "DOUBLE")))
 # Iceberg has no integers of less than 32 bits and stores them as these types.
@@ -54,6 +55,25 @@ def _partition_field(table: Table, spec: Mapping[str, Any]) -> str:
         reason=f"{dict(spec)} is not a partition: it needs a source_column, and a transform that is "
         f"identity, {', '.join(_TIME_TRANSFORMS)}, or bucket or truncate with a param_value",
     )
+
+
+def partition_hints(partitions: Sequence[str]) -> dict[str, Any]:
+    """Return the hint for those partitions of an existing table that are transforms of a column.
+
+    >>> partition_hints(["day", "months(at)"])
+    {'x-iceberg-partition': [{'transform': 'month', 'source_column': 'at'}]}
+    >>> partition_hints(["bucket(8, id)"])[PARTITION_HINT]
+    [{'transform': 'bucket', 'source_column': 'id', 'param_value': 8}]
+    """
+    specs = [_partition_spec(call) for text in partitions if (call := _TRANSFORM.fullmatch(text))]
+    return {PARTITION_HINT: specs} if specs else {}
+
+
+def _partition_spec(call: re.Match[str]) -> dict[str, Any]:
+    name, number, column = call["name"], call["number"], call["column"]
+    units = {function: unit for unit, function in _TIME_TRANSFORMS.items()}
+    spec = {"transform": units.get(name, name), "source_column": column}
+    return spec if number is None else {**spec, "param_value": int(number)}
 
 
 def table_properties(table: Table, settings: Mapping[str, Any]) -> dict[str, str]:
