@@ -188,7 +188,7 @@ def test_rows_are_merged_into_a_partitioned_iceberg_table_with_required_columns(
     info = pipeline.run(Orders(new, "merge").resource)
 
     table = pipeline.default_schema.tables["orders"]
-    assert table["x-iceberg-partition"] == [
+    assert table.to_dict()["x-iceberg-partition"] == [  # type: ignore[typeddict-item]  # a key of dlt's
         {"transform": "day", "source_column": "updated_at"},
         {"transform": "bucket", "source_column": "id", "param_value": 2},
     ]
