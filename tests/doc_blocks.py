@@ -7,7 +7,11 @@ A comment above a block marks it:
 - `<!-- not run: needs a cluster -->`: it is parsed, and its names of penstock exist.
 - `<!-- not compared: a shortened output -->`: the output on the page is not that of a run.
 - `<!-- exits with 3 -->`: the exit code of its last command; -9 for a process that kills itself.
+- `<!-- answers y -->`: what is typed at the question of a command in a `console` block.
 - `<!-- setup`, lines of Python, `-->`: run before the block, not shown.
+
+The outputs in a `console` block are compared. A line `...` in an output stands for lines that the page
+leaves out.
 
 `python -m tests.doc_blocks` prints how many blocks are run, parsed and marked.
 """
@@ -29,8 +33,6 @@ SHELLS: Final = ("bash", "sh", "console")
 DOCUMENTS: Final = ("toml", "yaml", "json")
 COMMANDS: Final = ("penstock", "python")
 """Commands of shell blocks that are run; `pip install` is parsed."""
-NOT_RUN: Final = {"docs/command-line.md": "names databases and failed runs; tests/unit/cli compares outputs"}
-"""Pages without markers whose blocks are not run, with the reasons."""
 
 Treatment = Literal["run", "run with Spark", "run by a test", "output", "parsed", "not run", "text"]
 
@@ -60,6 +62,8 @@ class DocBlock:
     reason: str = ""
     """Why the block is not run, or the test that runs it."""
     exit_code: int = 0
+    answers: str = ""
+    """What is typed at the questions of its commands."""
 
     def __str__(self) -> str:
         """Return the place of the block."""
@@ -97,8 +101,6 @@ def _block(page: str, text: str, fence: re.Match[str], between: str, previous: D
     markers = [comment[1] for comment in _COMMENT.finditer(comments[0] if comments else "")]
     title = _TITLE.search(fence["options"])
     follows = previous is not None and not _COMMENT.sub("", between).strip()
-    if page in NOT_RUN:
-        markers.append(f"not run: {NOT_RUN[page]}")
     treatment, reason = _treatment(fence["language"], markers)
     if treatment == "text" and follows and previous is not None:
         treatment = "output" if previous.treatment in {"run", "run with Spark"} else "text"
@@ -111,6 +113,7 @@ def _block(page: str, text: str, fence: re.Match[str], between: str, previous: D
         treatment=treatment,
         setup="".join(marker.removeprefix("setup\n") for marker in markers if marker.startswith("setup\n")),
         reason=reason,
+        answers="".join(f"{marker[8:]}\n" for marker in markers if marker.startswith("answers ")),
         exit_code=next((int(marker[11:]) for marker in markers if marker.startswith("exits with ")), 0),
     )
 

@@ -42,8 +42,14 @@ _MEASURED: Final = {
     "row id": r"(?<![\w/+])(?=[A-Za-z/+]*[\d/+A-Z])[A-Za-z0-9/+]{14}(?![\w/+])",
     "attempt": r"\b[0-9a-f]{10,}\b",
     "address": r"0x[0-9a-f]+",
+    "hash": r"[\w/+]{43}=",
 }
 _ANY_MEASURED: Final = re.compile("|".join(f"({pattern})" for pattern in _MEASURED.values()))
+_LOAD_ID: Final = re.compile(_MEASURED["load id"])
+_IS_TERMINAL: Final = "typer.testing._NamedTextIOWrapper.isatty"
+_PROMPT: Final = "[y/N]:"
+_LEFT_OUT: Final = re.compile(r"^ *\.\.\.\n", re.MULTILINE)
+"""The line of a page for lines of the output that it leaves out."""
 _LITERAL: Final = re.compile(r"[\[{('\"\d-]|True$|False$|None$")
 
 
@@ -69,7 +75,7 @@ class PageRun:
                 if shows_output:
                     self._compare(block)
             elif block.treatment in runs:
-                self._run_block(block)
+                self.run_block(block)
                 shows_output = True
             else:
                 shows_output = False
@@ -81,16 +87,19 @@ class PageRun:
             for block, output in self._outputs:
                 assert block.text == output, f"{block}: PENSTOCK_TEST_GOLDEN=write writes the output"
 
-    def _run_block(self, block: DocBlock) -> None:
+    def run_block(self, block: DocBlock) -> None:
+        """Run a block, and compare the outputs in it."""
         stdout = io.StringIO()
         with contextlib.redirect_stdout(stdout):
             if block.setup:
                 exec(compile(block.setup, f"{block}, setup", "exec", dont_inherit=True), self._names)
             if block.title:
                 self._write_file(block)
-            if block.language in SHELLS:
+            if block.language == "console":
+                self._run_console(block)
+            elif block.language in SHELLS:
                 for command in block.commands:
-                    self._run_command(block, command, stdout)
+                    stdout.write(self._run_command(block, command))
             elif block.title in self._commanded:
                 pass
             elif block.title:
@@ -118,17 +127,36 @@ class PageRun:
                 code = compile(ast.Module([statement], []), block.page, "exec", dont_inherit=True)
                 exec(code, self._names)
 
-    def _run_command(self, block: DocBlock, command: tuple[str, ...], stdout: io.StringIO) -> None:
+    def _run_console(self, block: DocBlock) -> None:
+        """Run the commands of a terminal, and compare the outputs that it shows.
+
+        The id of a load in a command stands for the last one in the outputs before it.
+        """
+        outputs = re.split(r"^\$ .*\n", block.text, flags=re.MULTILINE)[1:]
+        load_id = ""
+        for command, shown in zip(block.commands, outputs, strict=True):
+            words = tuple(_LOAD_ID.sub(load_id, word) for word in command)
+            output = self._shown(self._run_command(block, words, in_terminal=True))
+            load_id = next(reversed(_LOAD_ID.findall(output)), load_id)
+            if shown:
+                is_prompt = shown.rstrip().endswith(_PROMPT)
+                compared = output.partition(_PROMPT)[0] + f"{_PROMPT}\n" if is_prompt else output
+                assert is_same_output(shown=shown, output=compared), f"{block}: {output}"
+
+    def _run_command(self, block: DocBlock, command: tuple[str, ...], *, in_terminal: bool = False) -> str:
+        """Run a command, and return its output; in a terminal also that of errors and questions."""
         program, *words = command
-        is_last = command == block.commands[-1]
+        is_last = words == [*block.commands[-1][1:]]
         exit_code = block.exit_code if is_last else 0
         if program == "pip":
-            return
+            return ""
         if program == "penstock":
-            result = CliRunner().invoke(app, words, env={"COLUMNS": str(WIDTH)})
-            stdout.write(result.stdout)
+            terminal = patch(_IS_TERMINAL, new=lambda stream: stream.name == "<stdin>", create=True)
+            with terminal if in_terminal else contextlib.nullcontext():
+                result = CliRunner().invoke(app, words, env={"COLUMNS": str(WIDTH)}, input=block.answers)
             assert result.exit_code == exit_code, f"{block}: {result.output}{result.exception!r}"
-        elif exit_code < 0:
+            return result.output if in_terminal else result.stdout
+        if exit_code < 0:
             done = subprocess.run(
                 [sys.executable, *words],
                 stdout=subprocess.PIPE,
@@ -136,11 +164,12 @@ class PageRun:
                 check=False,
                 env={**os.environ, "JAVA_HOME": str(self._folder / "no Java")},
             )
-            stdout.write(done.stdout)
             assert done.returncode == exit_code, str(block)
-        else:
-            assert (program, len(words), exit_code) == ("python", 1, 0), f"{block}: mark the block"
+            return done.stdout
+        assert (program, len(words), exit_code) == ("python", 1, 0), f"{block}: mark the block"
+        with contextlib.redirect_stdout(io.StringIO()) as stdout:
             self._run_file(words[0])
+        return stdout.getvalue()
 
     def _run_file(self, name: str) -> None:
         """Run a program as a new process would: no pipeline is active, before or after."""
@@ -170,7 +199,16 @@ class PageRun:
 
 
 def is_same_output(*, shown: str, output: str) -> bool:
-    """Compare outputs, except for ids, sizes, times of this run, and the width of columns."""
+    """Compare outputs, except for ids, sizes, times of this run, the width of columns, and lines left out."""
+    before, *after = _LEFT_OUT.split(shown)
+    if after:
+        lines = output.splitlines(keepends=True)
+        ends = "".join(lines[: before.count("\n")]), "".join(lines[-after[0].count("\n") :])
+        return all(map(_is_same_text, (before, after[0]), ends))
+    return _is_same_text(shown, output)
+
+
+def _is_same_text(shown: str, output: str) -> bool:
     return re.fullmatch(_output_pattern(output), _without_widths(shown)) is not None
 
 

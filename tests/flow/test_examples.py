@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 from tests.conftest import process_env
+from tests.doc_blocks import doc_blocks
 
 SCRIPTS: Final = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 SIZES: Final = {
@@ -16,6 +17,17 @@ SIZES: Final = {
     "one_partition_of_many": ("--days", "5", "--rows", "1000"),
 }
 """Arguments that make the scripts short."""
+
+
+def test_the_page_names_a_script_that_runs_here() -> None:
+    ((_, name),) = (
+        command
+        for block in doc_blocks("docs/examples.md")
+        for command in block.commands
+        if command[0] == "python"
+    )
+
+    assert Path(__file__).parents[2] / name in SCRIPTS
 
 
 @pytest.mark.at_length

@@ -91,6 +91,8 @@ def test_blocks_that_are_not_run_are_python_with_names_that_exist() -> None:
         ),
         ("A7   KT2OYlOmB5pcMA", "A7  e/m6+clkBDJU7w", True),
         ("at 2026-05-04 09:00:00+00:00", "at 2026-05-04 09:00:01+00:00", False),
+        ("a\n...\nd\n", "a\nb\nc\nd\n", True),
+        ("a\n...\nd\n", "a\nb\nc\ne\n", False),
         ("│ a   │\n└─────┘", "│ a │\n└───┘", True),
     ],
 )
