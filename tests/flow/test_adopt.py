@@ -212,7 +212,7 @@ def test_iceberg_tables_that_loads_cannot_continue_are_refused(
     writer.sql("CREATE TABLE theirs.demo.floats (id FLOAT) USING iceberg")
     writer.sql("CREATE TABLE theirs.demo.nothing (id BIGINT) USING iceberg PARTITIONED BY (id)")
     pipeline = iceberg_pipeline(location, tmp_path, spark)
-    refused = [
+    refused: list[tuple[str, dict[str, Any], str]] = [
         ("missing", {}, "there is no table"),
         ("orders", {"cursor": "at", "primary_key": "id"}, r"column at of table orders has nulls \(1\)"),
         ("orders", {"cursor": "weight", "primary_key": "id"}, "has NaN"),
