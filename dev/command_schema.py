@@ -26,6 +26,7 @@ from penstock.cli.report import PipelineReport
 from penstock.package.info import LoadPackageDocument, PackageJobDocument
 from penstock.pipeline.adopt import AdoptionDocument
 from penstock.pipeline.plan import LoadPlan
+from penstock.pipeline.replay import ReplayDocument
 from penstock.pipeline.state import TPipelineState
 from penstock.pipeline.trace import PipelineTraceDocument, RunStartDocument
 from penstock.pipeline.undo import UndoDocument
@@ -57,6 +58,7 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "pipeline package": LoadPackageDocument,
     "pipeline packages": LoadPackageDocument,
     "pipeline plans": LoadPlan,
+    "pipeline replay": ReplayDocument,
     "pipeline report": PipelineReport,
     "pipeline schema": TStoredSchema,
     "pipeline show": documents.ReportServerDocument,
@@ -66,6 +68,7 @@ DOCUMENTS: Final[Mapping[str, Any]] = {
     "pipeline undo": UndoDocument,
     "pipeline why": documents.ColumnHistoryDocument,
     "plan": LoadPlan,
+    "replay": ReplayDocument,
     "run": documents.RunDocument,
     "sources": documents.ComponentDocument,
     "undo": UndoDocument,

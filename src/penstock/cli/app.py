@@ -26,6 +26,7 @@ from penstock.cli.pipeline_options import AsJson, with_named_pipeline
 from penstock.cli.pipelines import pipelines
 from penstock.cli.plan import plan
 from penstock.cli.program import run_program, run_source
+from penstock.cli.replay import replay
 from penstock.cli.settings import settings_commands
 from penstock.config import read_settings
 from penstock.errors import UsageError
@@ -218,6 +219,7 @@ app.command()(sources)
 app.command()(destinations)
 app.command()(with_named_pipeline(adopt))
 app.command()(with_named_pipeline(undo))
+app.command()(with_named_pipeline(replay))
 
 
 def _package_infos(packages: Packages) -> Iterator[LoadPackageInfo]:

@@ -34,6 +34,7 @@ from penstock.cli.pipeline_options import (
     with_pipeline,
 )
 from penstock.cli.plan import apply, drop_plan, plans
+from penstock.cli.replay import replay
 from penstock.cli.report import pipeline_report
 from penstock.cli.report_page import report_page
 from penstock.cli.report_server import ReportServer
@@ -251,6 +252,7 @@ pipeline_commands.command("drop-pending-packages", help="The same as drop-pendin
 pipeline_commands.command()(with_pipeline(drop))
 pipeline_commands.command("abort-packages")(with_pipeline(abort_packages))
 pipeline_commands.command()(with_pipeline(undo))
+pipeline_commands.command()(with_pipeline(replay))
 
 
 @pipeline_commands.command("load-package")

@@ -29,9 +29,13 @@ _TAG_PREFIX = tags.DECIMAL.encode()[:2]
 def encode(row: Any) -> bytes:
     """Return the JSON text of a row; a row that is no object becomes `{"value": row}`.
 
+    A fragment is such a text already.
+
     >>> encode({"a": 1}), encode(7)
     (b'{"a":1}', b'{"value":7}')
     """
+    if type(row) is orjson.Fragment:
+        return orjson.dumps(row)
     shaped = as_object(row)
     try:
         text = orjson.dumps(shaped, json_default, _ORJSON_OPTIONS)

@@ -31,6 +31,7 @@ from penstock.interfaces.progress import Collector, ThrottledProgress
 from penstock.interfaces.run_context import current_context, override_context
 from penstock.package.extract_manifest import ExtractedTable, ExtractManifest, extracted_job_name
 from penstock.package.metrics import DataWriterMetrics
+from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.schema import Schema
 from penstock.schema.frozen_map import FrozenMap
 
@@ -405,8 +406,13 @@ def truncated_tables(
             files=0,
         )
         for number, (name, table) in enumerate(schema_tables.items())
-        if not table.is_nested and table.resource in without_rows and table.has_seen_data
+        if not table.is_nested and _writer_of(table) in without_rows and table.has_seen_data
     )
+
+
+def _writer_of(table: Table) -> str | None:
+    # Rows of all resources are quarantined, and only a replay replaces them.
+    return QUARANTINE_TABLE if table.name == QUARANTINE_TABLE else table.resource
 
 
 def read_items(

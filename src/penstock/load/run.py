@@ -78,7 +78,7 @@ def load(
             mark=manifest.mark,
             staged_jobs=prepared.staged_jobs,
             file_formats=prepared.file_formats,
-            load_settings=_strict_on_refresh(load_settings, manifest),
+            load_settings=_strict_on_removal(load_settings, manifest),
             progress=JobProgress(target.collector, sizes),
         ).run()
         _verify_earlier_commits(job_board, manifest, target)
@@ -188,9 +188,9 @@ def _finish(manifest: Manifest, target: LoadTarget) -> None:
     target.packages.finish(manifest.load_id, retention=target.retention)
 
 
-def _strict_on_refresh(load_settings: LoaderConfiguration, manifest: Manifest) -> LoaderConfiguration:
-    """Return the settings of a load; a refresh must replace dropped rows by all of the new ones."""
-    if not manifest.is_refresh:
+def _strict_on_removal(load_settings: LoaderConfiguration, manifest: Manifest) -> LoaderConfiguration:
+    """Return the settings of a load: without a job, rows that a refresh or a replay removes would be lost."""
+    if not (manifest.is_refresh or manifest.is_replay):
         return load_settings
     return load_settings.model_copy(update={"raise_on_failed_jobs": True})
 

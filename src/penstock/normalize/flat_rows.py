@@ -228,7 +228,7 @@ class _Flattener:
         for name in table.inherited:
             row[name] = inherited.get(name)
         if table.is_root:
-            row[LOAD_ID_COLUMN] = self._load_id
+            row[LOAD_ID_COLUMN] = row.get(LOAD_ID_COLUMN) or self._load_id
         else:
             row[PARENT_ID_COLUMN], row[LIST_INDEX_COLUMN] = parent_id, index
         table.rows.append(row)
@@ -353,7 +353,13 @@ def _table_rows(decision: Decision, plan: TablePlan) -> _TableRows:
     return _TableRows(
         name=table.name,
         columns=tuple(FlatColumn(name=name, sql_type=types[name]) for name in names),
-        data_columns=frozenset((*(column.name for column in projection.columns), ID_COLUMN)),
+        data_columns=frozenset(
+            (
+                *(column.name for column in projection.columns),
+                *((LOAD_ID_COLUMN,) if projection.own_load_id else ()),
+                ID_COLUMN,
+            )
+        ),
         inherited=frozenset(name for name, _ in projection.inherited),
         propagated=tuple(
             (source, name) for source, name in passed.items() if source == ID_COLUMN or source in types

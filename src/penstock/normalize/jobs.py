@@ -164,8 +164,10 @@ def _projection_paths(projection: Projection) -> Iterator[ValuePath]:
             parents = [(*parent, *at.path, EACH) for parent in parents for at, _ in level.lists]
         for parent in parents:
             yield from ((*parent, *path) for path in _level_paths(level))
+    own_load_id = () if projection.own_load_id is None else (projection.own_load_id,)
     for parent in parents:
-        yield from ((*parent, *path) for column in projection.columns for path in _column_paths(column))
+        columns = (*projection.columns, *own_load_id)
+        yield from ((*parent, *path) for column in columns for path in _column_paths(column))
         if EACH in parent:
             yield (*parent, _ELEMENT_MARKER)
 

@@ -17,6 +17,7 @@ from penstock.package.projection.model import (
     RowExclusion,
 )
 from penstock.package.projection.typed_values import typed_value
+from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.schema import spark_type
 from penstock.schema.defaults import (
     ID_COLUMN,
@@ -174,9 +175,10 @@ class Planner:
         lineage = list(_row_lineage(row))
         table = tables[self.decision.tables[row]]
         inherited = self._inherited_columns(lineage)
+        values = self._output_columns(row, table)
         outputs = [
             column
-            for column in self._output_columns(row, table)
+            for column in values
             if column.name not in _SYSTEM_COLUMNS
             and column.name not in inherited
             and column.name != ID_COLUMN
@@ -185,6 +187,14 @@ class Planner:
             levels=tuple(self._level(level_row, is_last=level_row == row) for level_row in lineage),
             columns=tuple(outputs),
             inherited=tuple((name, spark_type(table.columns[name])) for name in inherited),
+            own_load_id=next(
+                (
+                    column
+                    for column in values
+                    if column.name == LOAD_ID_COLUMN and table.name == QUARANTINE_TABLE
+                ),
+                None,
+            ),
             is_root=not table.is_nested,
             order=tuple(table.columns),
         )

@@ -6,7 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from penstock.interfaces.table_strategies import merge_strategy
+from penstock.package.quarantine import QUARANTINE_TABLE
+from penstock.package.replayed_rows import ORIGIN_KEY
 from penstock.schema import Table
+from penstock.schema.defaults import LOAD_ID_COLUMN
 from penstock.schema.frozen_map import FrozenMap, thaw
 from penstock.schema.inference_options import InferenceOptions
 
@@ -62,6 +65,16 @@ def options_of_table(
     if capabilities is None:
         return options
     return replace(options, merge_strategy=merge_strategy(capabilities, table.to_dict()))
+
+
+def options_of_replay(options: InferenceOptions, table: str) -> InferenceOptions:
+    """Return the options for a table of a replay.
+
+    Rows that stay in the quarantine keep their load id, and the origins of replayed rows have no column.
+    """
+    if table == QUARANTINE_TABLE:
+        return replace(options, own_columns=frozenset((LOAD_ID_COLUMN,)))
+    return replace(options, ignored_keys=frozenset((ORIGIN_KEY,)))
 
 
 def with_declared_tables(schema: StoredSchema, extracted: ExtractManifest) -> StoredSchema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from penstock.normalize.nested_layout import RAW_TYPE, Leaf, NestedLayout, Object
 from penstock.normalize.prior_schema import with_root_table
@@ -12,6 +12,7 @@ from penstock.normalize.refusals import refused_nested_rows
 from penstock.normalize.table_parts import table_part, write_dataset
 from penstock.package.projection.explode import id_digest, is_excluded, level_elements
 from penstock.package.quarantine import QUARANTINE_COLUMNS, QUARANTINE_TABLE, UNREADABLE_RULE
+from penstock.package.replayed_rows import origin_sql, without_origin_sql
 from penstock.package.sql import literal
 from penstock.schema import decide
 from penstock.schema.evidence import Evidence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from penstock.package.extract_manifest import ExtractedTable
     from penstock.package.projection.typed_values import StorageForm
     from penstock.schema import Decision, StoredSchema
-    from penstock.schema.inference_options import InferenceOptions
 
 _STORAGE_FORMS: Final[Mapping[str, StorageForm]] = {"text": "text", "bigint": "bigint"}
 _UNREADABLE_REASON: Final = "it cannot be read, or holds a value that its column does not take"
@@ -41,6 +41,8 @@ class QuarantineTable:
     decision: Decision
     layout: NestedLayout
     source: ExtractedTable
+    replay_load_id: str | None
+    """The id of the load if its root rows are replayed from the quarantine."""
 
 
 def write_quarantine(
@@ -54,7 +56,7 @@ def write_quarantine(
         has_unexpected = dataset.unexpected and with_unexpected
         if not (dataset.refused or has_unexpected or refused_nested_rows(decision, dataset.layout)):
             continue
-        quarantine = quarantine_table(schema, table_input.table, context.options, context.table_extras)
+        quarantine = quarantine_table(schema, table_input.table, context)
         nested = context.read_nested(dataset.layout, dataset.folder)
         rows = quarantined_rows(nested, quarantine, decision, dataset.layout, with_unexpected=with_unexpected)
         quarantined = write_dataset(context, rows, quarantine.layout, step="quarantine")
@@ -65,13 +67,10 @@ def write_quarantine(
             schema = quarantine.decision.schema
 
 
-def quarantine_table(
-    schema: StoredSchema, table: ExtractedTable, options: InferenceOptions, extras: Mapping[str, Any]
-) -> QuarantineTable:
+def quarantine_table(schema: StoredSchema, table: ExtractedTable, context: PackageContext) -> QuarantineTable:
     """Decide about the quarantine table for rows of a table."""
-    prior_schema = with_root_table(
-        schema, QUARANTINE_TABLE, replace(table, write_disposition="append"), extras
-    )
+    entry = replace(table, write_disposition=context.replay or "append")
+    prior_schema = with_root_table(schema, QUARANTINE_TABLE, entry, context.table_extras)
     leaves = {
         key: (key, Leaf(storage_form=_STORAGE_FORMS[data_type], forms=frozenset()))
         for key, data_type in QUARANTINE_COLUMNS.items()
@@ -82,9 +81,10 @@ def quarantine_table(
         for number, (key, data_type) in enumerate(QUARANTINE_COLUMNS.items(), 1)
     ]
     return QuarantineTable(
-        decision=decide(prior_schema, QUARANTINE_TABLE, evidence, options),
+        decision=decide(prior_schema, QUARANTINE_TABLE, evidence, context.options),
         layout=NestedLayout(Object(fields=leaves)),
         source=table,
+        replay_load_id=context.package.load_id if context.replay else None,
     )
 
 
@@ -101,23 +101,35 @@ def quarantined_rows(
     Rows that could not be read are selected only `with_unexpected`.
     """
     chosen = nested.where("raw IS NOT NULL" if with_unexpected else "raw.rule IS NOT NULL")
-    roots = chosen.selectExpr("id", _NULL_RAW, _root_row_sql(quarantine.source))
+    roots = _root_rows(chosen, quarantine)
     frames = (
         _nested_rows(nested, quarantine.source, refused) for refused in refused_nested_rows(decision, layout)
     )
     return reduce(lambda union, frame: union.unionByName(frame), frames, roots)
 
 
-def _root_row_sql(source: ExtractedTable) -> str:
-    return _row_sql(
-        source,
-        table=source.table,
-        path="raw.path",
-        rule=f"coalesce(raw.rule, {literal(UNREADABLE_RULE)})",
-        item="raw.position",
-        reason=f"coalesce(raw.reason, {literal(_UNREADABLE_REASON)})",
-        raw="raw.text",
+def _root_rows(chosen: DataFrame, quarantine: QuarantineTable) -> DataFrame:
+    columns = {
+        "table": quarantine.source.table,
+        "path": "raw.path",
+        "rule": f"coalesce(raw.rule, {literal(UNREADABLE_RULE)})",
+        "reason": f"coalesce(raw.reason, {literal(_UNREADABLE_REASON)})",
+    }
+    if quarantine.replay_load_id is None:
+        row = _row_sql(quarantine.source, item="raw.position", raw="raw.text", **columns)
+        return chosen.selectExpr("id", _NULL_RAW, row)
+    again = literal(f"; refused again by load {quarantine.replay_load_id}: ")
+    columns["reason"] = f"concat(origin.reason, {again}, {columns['reason']})"
+    row = _row_sql(
+        quarantine.source,
+        resource="origin.resource_name",
+        item="origin.item",
+        raw=without_origin_sql("raw.text"),
+        **columns,
     )
+    # The id of the row in the quarantine is unchanged.
+    with_origins = chosen.selectExpr("raw", f"{origin_sql('raw.text')} AS origin")
+    return with_origins.selectExpr("origin._dlt_id AS id", _NULL_RAW, row)
 
 
 def _nested_rows(nested: DataFrame, source: ExtractedTable, refused: RefusedNestedRows) -> DataFrame:
@@ -157,8 +169,9 @@ def _quarantine_id_sql(refused: RefusedNestedRows) -> str:
     return f"concat(id, '/', {literal(refused.table)})"
 
 
-def _row_sql(source: ExtractedTable, *, table: str, **values: str) -> str:
-    columns = {"resource_name": literal(source.resource), "table_name": literal(table), **values}
+def _row_sql(source: ExtractedTable, *, table: str, resource: str | None = None, **values: str) -> str:
+    resource_name = resource or literal(source.resource)
+    columns = {"resource_name": resource_name, "table_name": literal(table), **values}
     fields = (
         f"{literal(name)}, CAST({columns[name]} AS {'BIGINT' if data_type == 'bigint' else 'STRING'})"
         for name, data_type in QUARANTINE_COLUMNS.items()

@@ -36,6 +36,8 @@ class RootReport:
     nested: Mapping[str, int | None] = field(default_factory=dict)
     """Rows of the nested tables; None if they are not counted."""
     rejects: tuple[Reject, ...] = ()
+    refused: int = 0
+    """Rows of the root table that the contract refuses, or that have no key."""
     unreadable: int = 0
     """Rows that could not be read; the quarantine table has them."""
 
@@ -104,6 +106,7 @@ def root_report(
     rows_in: int,
     rows_out: int | None,
     nested: Mapping[str, int | None] | None = None,
+    refused: int = 0,
 ) -> RootReport:
     """Return the report of one part of a root table; `schema` is the one before it."""
     before = schema.tables
@@ -122,6 +125,7 @@ def root_report(
         ),
         changes=tuple(change for plan in plans for change in schema_changes(before, plan.table)),
         nested=nested or {},
+        refused=refused,
     )
 
 
@@ -149,6 +153,7 @@ def merged_report(reports: Sequence[RootReport]) -> RootReport:
             if name != first.table
         },
         rejects=_merged_rejects(reports),
+        refused=sum(report.refused for report in reports),
         unreadable=sum(report.unreadable for report in reports),
     )
 

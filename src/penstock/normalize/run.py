@@ -18,6 +18,7 @@ from penstock.normalize.plan import plan_layout
 from penstock.normalize.prior_schema import (
     has_seen_data,
     inference_options,
+    options_of_replay,
     options_of_table,
     with_declared_tables,
     with_root_table,
@@ -34,6 +35,7 @@ from penstock.package import DataFolder, Package
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.folder import data_files, list_folders
 from penstock.package.manifest import job_sizes
+from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.schema import Evidence, decide
 from penstock.schema.frozen_map import FrozenMap
 from penstock.schema.origin import hint_origins
@@ -90,10 +92,12 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
         capabilities=capabilities,
         table_extras=table_extras,
         new_folders=(f"data/normalized/{attempt}/{number:05d}" for number in count()),
-        quarantine=settings.quarantine,
+        # A row that is refused again must not be lost.
+        quarantine=settings.quarantine or extracted.replay is not None,
         stopwatch=Stopwatch(progress.step),
         driver_budget=DriverBudget(settings.driver_rows),
         extracted_files=_list_row_files(package, extracted.tables),
+        replay=extracted.replay,
     )
     declared = with_declared_tables(schema.stored, extracted)
     inputs = table_inputs(extracted.tables, truncated)
@@ -148,6 +152,9 @@ def _normalize_tables(
     """Normalize all tables; return their parts by root table, and the schema after them."""
     roots: dict[str, list[TablePart]] = {}
     names = {table: context.naming.normalize_tables_path(table) for table in inputs}
+    if context.replay is not None and QUARANTINE_TABLE in names:
+        # Rows that are refused again follow the entries that remove them.
+        names = {QUARANTINE_TABLE: names.pop(QUARANTINE_TABLE), **names}
     progress.queue(names.values())
     for table, name in names.items():
         progress.begin(name)
@@ -159,6 +166,8 @@ def _normalize_tables(
                 continue
             schema = with_root_table(schema, name, table_input.table, context.table_extras, table_defaults)
             options = options_of_table(context.options, context.capabilities, schema.tables[name])
+            if context.replay is not None:
+                options = options_of_replay(options, table)
             table_context = replace(context, options=options)
             with describe_jobs(name):
                 parts = list(_normalize_table(table_context, table_input, name, schema))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pyspark.sql import functions as F
 
@@ -72,6 +72,8 @@ class PackageContext:
     extracted_files: Mapping[str, Mapping[str, int]]
     """The sizes of extracted files by folder and name; folders that are not in it are listed one by one."""
     capabilities: DestinationCapabilitiesContext | None = None
+    replay: Literal["merge", "replace"] | None = None
+    """How rows are replayed from the quarantine: the disposition of its table. None: they are new."""
 
     def address(self, folder: str) -> str:
         """Return the path of a folder as Spark takes it."""
@@ -163,7 +165,15 @@ def table_part(
         if dataset.flat_files
         else nested_counts(plans, decision.tables, dataset.list_sizes)
     )
-    report = root_report(table, plans, schema, rows_in=dataset.rows, rows_out=rows, nested=nested)
+    report = root_report(
+        table,
+        plans,
+        schema,
+        rows_in=dataset.rows,
+        rows_out=rows,
+        nested=nested,
+        refused=dataset.refused,
+    )
     if dataset.keyless:
         report = replace(report, rejects=(keyless_reject(table, dataset.keyless),))
     return TablePart(

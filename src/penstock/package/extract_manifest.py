@@ -10,6 +10,7 @@ from penstock.errors import PackageDamaged, UnsafePath
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.interfaces.refresh import Refresh
 from penstock.package.layout import EXTRACTED_FILE
+from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.package.storage import safe_name
 from penstock.package.strict_record import validate_fields
 from penstock.schema.frozen_map import FrozenMap, freeze, thaw
@@ -85,6 +86,14 @@ class ExtractManifest:
     """The refresh that this package applies, if any."""
     change_id: str | None = None
     """The id of the manual state change that this package applies, if any."""
+
+    @property
+    def replay(self) -> Literal["merge", "replace"] | None:
+        """How the package changes the quarantine itself, if its rows are replayed from there."""
+        for table in self.tables:
+            if table.table == QUARANTINE_TABLE and table.write_disposition in {"merge", "replace"}:
+                return "merge" if table.write_disposition == "merge" else "replace"
+        return None
 
     @property
     def rows(self) -> int:

@@ -11,6 +11,7 @@ from penstock.errors import PackageDamaged
 from penstock.interfaces import LoadMark, ParsedLoadJobFileName, TableRestore
 from penstock.package.control_file import encode_control, without_version
 from penstock.package.folder import DataFolder
+from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.package.storage import from_json
 from penstock.package.strict_record import validate_fields
 from penstock.schema.origin import ColumnOrigin
@@ -135,6 +136,13 @@ class Manifest:
     def is_refresh(self) -> bool:
         """Whether this load drops or truncates tables."""
         return bool(self.dropped or self.truncated)
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether rows of this load come from the quarantine, and leave it."""
+        return any(
+            entry.table == QUARANTINE_TABLE and entry.write_disposition != "append" for entry in self.tables
+        )
 
     @property
     def removed_tables(self) -> dict[str, Any]:

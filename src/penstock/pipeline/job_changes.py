@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import LoadPackageAlreadyCompleted, UsageError
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
+from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.job_folders import is_retry_message
 
 if TYPE_CHECKING:
@@ -21,7 +22,13 @@ def fail_pending_job(
     The next load leaves out its chain of tables, and undoes what its tries may have written.
     """
     with packages.lease(pipeline=pipeline_name, times=lease_times):
-        _pending_package(packages, load_id)
+        package = _pending_package(packages, load_id)
+        if ExtractManifest.from_dict(package.read_extracted()).replay is not None:
+            raise UsageError(
+                f"package {load_id} replays rows of the quarantine, which needs all of its jobs",
+                hint="correct the cause and call load(), or drop the package with abort_packages()",
+                load_id=load_id,
+            )
         if packages.normalized_packages.get_load_package_info(load_id).refresh is not None:
             raise UsageError(
                 f"package {load_id} refreshes tables, which needs all of its jobs",

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.plan import LoadPlan
     from penstock.pipeline.planning import PlanExecution
     from penstock.pipeline.recorder import Recorder
+    from penstock.pipeline.replay import QuarantineReplay
     from penstock.pipeline.settings import RunConfiguration
     from penstock.pipeline.state import StateInjectableContext, TPipelineState
     from penstock.pipeline.state_changes import StateChange
@@ -660,6 +661,40 @@ class Pipeline(SupportsPipeline):
                     workspace.close()
         with self._record_call("load") as recorder:
             return self._execution(recorder).undo(load_id=load_id, last=last, force=force)
+
+    def replay_quarantine(
+        self,
+        table: str | None = None,
+        rule: str | None = None,
+        *,
+        schema_contract: TSchemaContract | None = None,
+        dry_run: bool = False,
+    ) -> QuarantineReplay:
+        """Load the rows of `_dlt_quarantine` again, by today's schema and contract, after pending packages.
+
+        Each row is loaded once, and leaves the quarantine with the same load. A row that is refused again
+        stays there with both reasons, and so do nested rows and rows that are no JSON. `table` and `rule`,
+        such as `columns: discard_row` or `columns`, select rows. `schema_contract` replaces the stored
+        contracts, as in `run`. Returns what was done, or with `dry_run` what would be tried.
+        """
+        if dry_run:
+            with self._run_context():
+                workspace = late_imports.workspace.Workspace(self._target(), spark=self._spark)
+                try:
+                    return late_imports.replaying.preview_replay(workspace, table=table, rule=rule)
+                finally:
+                    workspace.close()
+        with self._record_call("load") as recorder:
+            settings = resolve_extract_settings(self.pipeline_name, on_error="raise")
+            execution = late_imports.replaying.ReplayExecution(
+                self._target(),
+                self._unbound_packages(settings),
+                recorder,
+                spark=self._spark,
+                extract_settings=settings.model_copy(update={"commit_interval": None}),
+                load_overrides={},
+            )
+            return execution.replay(table=table, rule=rule, contract=schema_contract)
 
     def drop_resources(
         self,

@@ -304,6 +304,10 @@ class Workspace:
         """Return the function that writes rows by a Spark session; None where this machine writes them."""
         return choose_row_sender(settings, self.packages.store, self.session, is_remote=self.is_remote)
 
+    def open_dataset(self, *, consistent: bool) -> Dataset:
+        """Return a reader of the tables."""
+        return open_dataset(self.target, spark=self._spark, consistent=consistent)
+
     def open_client(self, schema: Schema, session: SparkSession) -> JobClientBase:
         """Return a client that can write; use it in a `with` block."""
         return self.target.destination.client(schema, self.target.config, spark=session)

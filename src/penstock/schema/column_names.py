@@ -77,10 +77,16 @@ class Namer:
             return self.normalize_key(keys[0])
         return self.naming.shorten_fragments(*map(self.normalize_key, keys))
 
-    def column_names(self, keys: Iterable[KeyPath], stored: Mapping[str, Column]) -> ColumnNames:
+    def column_names(
+        self,
+        keys: Iterable[KeyPath],
+        stored: Mapping[str, Column],
+        *,
+        own_columns: Collection[str] = frozenset(),
+    ) -> ColumnNames:
         """Return a column name for each key; the first key gets the plain name.
 
-        Names of system columns and of stored variant columns are reserved.
+        Names of system columns, without `own_columns`, and of stored variant columns are reserved.
         """
         normalized = stored if self.naming.is_idempotent else {}
         plain = {
@@ -88,7 +94,7 @@ class Namer:
             for path in keys
         }
         values = plain.values()
-        reserved = RESERVED_COLUMNS.intersection(values)
+        reserved = RESERVED_COLUMNS.difference(own_columns).intersection(values)
         reserved |= {n for n in values if n in stored and "variant" in stored[n].hints}
         stored_names = {
             _parse_key_path(c.hints[SOURCE_PATH_HINT]): n

@@ -61,6 +61,10 @@ class InferenceOptions:
     """The destination's nesting of tables that have none of their own, instead of the schema's."""
     merge_strategy: str | None = None
     """The merge strategy of tables that have none: the destination's default."""
+    own_columns: frozenset[str] = frozenset()
+    """System columns of a root table that have values in the data, besides the row id."""
+    ignored_keys: frozenset[str] = frozenset()
+    """Keys of root rows without a column."""
     type_limits: TypeLimits = _NO_LIMITS
     """The limits of the column types of the destination."""
 

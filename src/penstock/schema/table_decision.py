@@ -95,11 +95,19 @@ class TableDecision:
     def decide(self, system_columns: Sequence[Column]) -> tuple[Table, Table | None]:
         """Return the table after the batch, and its new and changed columns or None."""
         fields = sorted(self.table_evidence.fields.items(), key=_field_order)
-        namer = self.context.namer
-        column_names = namer.column_names((keys for keys, _ in fields), self.stored_columns)
+        namer, options = self.context.namer, self.context.options
+        is_root = self.table_evidence.parent is None
+        own_columns = options.own_columns if is_root else frozenset[str]()
+        column_names = namer.column_names(
+            (keys for keys, _ in fields), self.stored_columns, own_columns=own_columns
+        )
         self.collisions = column_names.collisions
         # Rows may bring their own id, which is text like the system column.
-        ids = {c.name: c for c in system_columns if c.name == ID_COLUMN and c.name not in self.stored_columns}
+        ids = {
+            column.name: column
+            for column in system_columns
+            if column.name in {ID_COLUMN, *own_columns} and column.name not in self.stored_columns
+        }
         stored_columns = {**self.stored_columns, **ids} if ids else self.stored_columns
         planner = ColumnPlanner(
             stored_columns,
@@ -111,7 +119,8 @@ class TableDecision:
         filters = ColumnFilters(self.table_evidence.table, self.context.tables, namer.naming)
         for keys, evidence in fields:
             name = column_names.names[keys]
-            if filters and filters.is_excluded(name):
+            is_ignored = is_root and keys[0] in options.ignored_keys
+            if is_ignored or (filters and filters.is_excluded(name)):
                 self._set_rule(evidence, Rule(action="exclude", table=self.table_evidence.table, column=name))
             else:
                 self._decide_field(stored_columns.get(name), name, evidence, planner)

@@ -48,6 +48,7 @@ EXAMPLES: Mapping[str, str] = {
     "pipeline package": "",
     "pipeline packages": "",
     "pipeline plans": "",
+    "pipeline replay": "--yes",
     "pipeline report": "",
     "pipeline schema": "",
     "pipeline state": "",
@@ -55,6 +56,7 @@ EXAMPLES: Mapping[str, str] = {
     "pipeline trace": "",
     "pipeline undo": "--yes",
     "pipeline why": "orders.id",
+    "replay": "--pipeline shop --yes",
     "sources": "",
     "undo": "--pipeline shop --yes",
 }

@@ -120,6 +120,7 @@ def test_the_folder_of_pipelines_is_an_option(tmp_path: Path, disk: Path) -> Non
         "drop orders",
         "abort-packages",
         "undo",
+        "replay",
         "load-package",
         f"package {STUCK}",
     ],

@@ -84,10 +84,10 @@ def _generate_steps(projection: Projection, load_id: str) -> Iterable[SelectStep
                 )
             )
             default_id = _unhashed_id(number) if projection.is_hashed else _child_id(level.table)
-            row_id = _with_own_id(level, default_id)
+            row_id = _own_or(level.own_id, default_id)
             yield SelectStep((_PARENT, _INDEX, f"{row_id} AS {_ID}", _ROW, *carried))
         elif level.own_id is not None:
-            yield SelectStep((f"{_with_own_id(level, _ID)} AS {_ID}", _ROW), has_no_raw)
+            yield SelectStep((f"{_own_or(level.own_id, _ID)} AS {_ID}", _ROW), has_no_raw)
             has_no_raw = None
         where = _all_of([has_no_raw, *(f"NOT {is_excluded(exclusion)}" for exclusion in level.refused)])
         has_no_raw = None
@@ -125,7 +125,7 @@ def _final_steps(
     columns = {column.name: _column_sql(column, value_columns) for column in projection.columns}
     columns |= {name: f"CAST({quote_name(name)} AS {kind})" for name, kind in projection.inherited}
     if projection.is_root:
-        columns["_dlt_load_id"] = literal(load_id)
+        columns["_dlt_load_id"] = _own_or(projection.own_load_id, literal(load_id))
     else:
         columns |= {"_dlt_parent_id": _PARENT, "_dlt_list_idx": f"CAST({_INDEX} AS BIGINT)"}
     columns["_dlt_id"] = _ID
@@ -154,8 +154,8 @@ def _unhashed_id(number: int) -> str:
     return f"concat({_PARENT}, {literal(f'{ID_SEPARATOR}{number}{ID_SEPARATOR}')}, CAST({_INDEX} AS STRING))"
 
 
-def _with_own_id(level: Level, default_id: str) -> str:
-    return f"coalesce({_column_sql(level.own_id)}, {default_id})" if level.own_id else default_id
+def _own_or(own: OutputColumn | None, default: str) -> str:
+    return f"coalesce({_column_sql(own)}, {default})" if own else default
 
 
 def _is_simple(value: ColumnValue) -> bool:

@@ -104,6 +104,8 @@ class Projection:
     columns: tuple[OutputColumn, ...] = ()
     inherited: tuple[tuple[str, str], ...] = ()
     """Columns that are copied from rows above, each with its type."""
+    own_load_id: OutputColumn | None = None
+    """The column of load ids in the data, which rows of the quarantine that stay there keep."""
     is_partial: bool = False
     """Whether rows with a raw text are in another part of the dataset."""
     is_root: bool = True
@@ -137,6 +139,7 @@ class Projection:
             levels=tuple(_parse_level(level) for level in document["levels"]),
             columns=_parse_columns(document.get("columns", ())),
             inherited=tuple((name, kind) for name, kind in document.get("inherited", ())),
+            own_load_id=_parse_optional(document.get("own_load_id")),
             is_partial=bool(document.get("is_partial", False)),
             is_root=bool(document.get("is_root", False)),
             is_hashed=bool(document.get("is_hashed", False)),
@@ -170,12 +173,15 @@ def _parse_column(document: Mapping[str, Any]) -> OutputColumn:
     return OutputColumn(name=document["name"], sql_type=document["sql_type"], values=values)
 
 
+def _parse_optional(document: Mapping[str, Any] | None) -> OutputColumn | None:
+    return _parse_column(document) if document else None
+
+
 def _parse_level(document: Mapping[str, Any]) -> Level:
-    own_id = document.get("own_id")
     return Level(
         table=document["table"],
         lists=tuple((_parse_path(at), stored) for at, stored in document.get("lists", ())),
-        own_id=_parse_column(own_id) if own_id else None,
+        own_id=_parse_optional(document.get("own_id")),
         passed=_parse_columns(document.get("passed", ())),
         passes_id=tuple(document.get("passes_id", ())),
         refused=tuple(
