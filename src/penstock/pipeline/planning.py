@@ -65,7 +65,7 @@ class PlanExecution(Execution):
                 package_plans = self._plan_packages(packages, last, lease)
             except BaseException:
                 # Without a plan they cannot be applied.
-                _delete_quietly(packages)
+                delete_quietly(packages)
                 raise
             plan = self._as_plan(package_plans)
             for package, package_plan in zip(packages, plan.packages, strict=True):
@@ -199,10 +199,10 @@ class PlanExecution(Execution):
     def _delete_unusable_plans(self, lease: Lease) -> None:
         """Delete plans that are expired, and packages of plans that were not completed."""
         for package in self._packages.planned_packages():
-            document = package.read_plan()
-            if not document or read_plan(package).is_expired():
+            if package.read_plan() and read_plan(package).is_expired():
                 lease.confirm()
                 package.delete()
+        delete_incomplete_plans(self._packages, lease)
 
     # --- apply
 
@@ -283,7 +283,15 @@ def drop_plans(packages: Packages, load_ids: Sequence[str], **lease: Any) -> Non
             package.delete()
 
 
-def _delete_quietly(packages: Sequence[Package]) -> None:
+def delete_incomplete_plans(packages: Packages, lease: Lease) -> None:
+    """Delete packages of plans and replays that were not completed."""
+    for package in packages.planned_packages():
+        if not package.read_plan():
+            lease.confirm()
+            package.delete()
+
+
+def delete_quietly(packages: Sequence[Package]) -> None:
     """Delete packages after another error; the next plan deletes those that remain."""
     for package in packages:
         try:

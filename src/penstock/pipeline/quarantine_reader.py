@@ -45,6 +45,10 @@ _GROUP_COLUMNS: Final[Mapping[str, str]] = {
 class QuarantineReader(Protocol):
     """The quarantined rows at one moment."""
 
+    @property
+    def fingerprint(self) -> object:
+        """A value that differs once other rows are in the table."""
+
     def groups(self) -> list[QuarantineGroup]:
         """Return the groups of rows, with their counts."""
 
@@ -63,6 +67,11 @@ class DriverQuarantine:
     """Quarantined rows as Python rows."""
 
     rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def fingerprint(self) -> frozenset[str]:
+        """The ids of the rows."""
+        return frozenset(row[ID_COLUMN] for row in self.rows)
 
     def groups(self) -> list[QuarantineGroup]:
         """Return the groups of rows, with their counts."""
@@ -93,6 +102,8 @@ class SparkQuarantine:
     """Quarantined rows as a DataFrame, at one version of the table."""
 
     frame: DataFrame
+    fingerprint: int | None
+    """The version of the table."""
 
     def groups(self) -> list[QuarantineGroup]:
         """Return the groups of rows, with their counts."""
@@ -138,7 +149,7 @@ def read_quarantine(workspace: Workspace) -> Iterator[QuarantineReader | None]:
     with workspace.session() as spark:
         version = client.table_version(QUARANTINE_TABLE, spark=spark)
         frame = client.read(QUARANTINE_TABLE, version, spark=spark)
-        yield _driver_quarantine(frame) or SparkQuarantine(frame)
+        yield _driver_quarantine(frame) or SparkQuarantine(frame, version)
 
 
 def _small_rows(client: WithTableVersions, workspace: Workspace) -> pa.Table | None:

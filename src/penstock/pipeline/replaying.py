@@ -6,10 +6,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import UsageError
 from penstock.extract.waves.executors import ExecutorBackend
 from penstock.interfaces.hints import TableHints, make_hints
 from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.pipeline.execution import Execution
+from penstock.pipeline.planning import delete_incomplete_plans, delete_quietly
 from penstock.pipeline.quarantine_reader import REPLAYED_COLUMN, read_quarantine
 from penstock.pipeline.replay import QuarantineReplay, select_rows, with_refused
 from penstock.schema.defaults import ID_COLUMN
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import DestinationCapabilitiesContext, Flow
     from penstock.normalize.report import NormalizeReport
+    from penstock.package import Manifest
     from penstock.package.lease import Lease
     from penstock.pipeline.quarantine_reader import QuarantineReader
     from penstock.pipeline.replay import ReplayedTable, ReplaySelection
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
 
 class ReplayExecution(Execution):
     """One call of `replay_quarantine`."""
+
+    _read_rows: object = None
+    """The fingerprint of the rows that the load was made of."""
 
     def replay(self, *, table: str | None, rule: str | None, contract: Any) -> QuarantineReplay:
         """Load pending packages, then the quarantined rows: one load for each schema."""
@@ -41,6 +47,7 @@ class ReplayExecution(Execution):
             pending, _ = self._unfinished_packages(lease)
             for package in pending:
                 self._normalize_and_load(package, lease)
+            delete_incomplete_plans(self._packages, lease)
             selection = self._select(table, rule)
             tables: list[ReplayedTable] = []
             load_ids: list[str] = []
@@ -78,13 +85,32 @@ class ReplayExecution(Execution):
                 snapshot_of=self._workspace.snapshot,
                 step=self._extract_step,
                 executors=ExecutorBackend(self._workspace.session, lease.check),
+                # Before the seal no run may load them: the quarantine could have changed since.
+                is_planned=True,
             )
             packages = list(extraction.extract([flow]))
-        for package in packages:
-            self._normalize_and_load(package, lease)
+        self._read_rows = reader.fingerprint
+        try:
+            for package in packages:
+                self._normalize_and_load(package, lease)
+        except BaseException:
+            delete_quietly([package for package in packages if package.status == "planned"])
+            raise
         load_ids = [package.load_id for package in packages]
         reports = [report for report in self._recorder.normalize_reports if report.load_id in load_ids]
         return load_ids, with_refused(selection.tables, refused_rows(reports))
+
+    def _seal_manifest(self, manifest: Manifest, lease: Lease) -> None:
+        """Seal a load; rows that another pipeline has quarantined meanwhile must not be replaced."""
+        capabilities = self._target.destination.capabilities()
+        if manifest.is_replay and self._read_rows is not None and not capabilities.merges_driver_files:
+            with read_quarantine(self._workspace) as reader:
+                if reader is None or reader.fingerprint != self._read_rows:
+                    raise UsageError(
+                        f"another pipeline has changed {QUARANTINE_TABLE} during the replay",
+                        hint="replay the rows again: nothing was changed",
+                    )
+        super()._seal_manifest(manifest, lease)
 
 
 def preview_replay(workspace: Workspace, *, table: str | None, rule: str | None) -> QuarantineReplay:

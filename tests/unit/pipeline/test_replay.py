@@ -159,7 +159,7 @@ def test_a_frozen_contract_refuses_the_replay_and_changes_nothing(pipeline: Pipe
         pipeline.replay_quarantine(schema_contract="freeze")
 
     assert (ids(pipeline), len(rows_in_quarantine(pipeline))) == ([1], 1)
-    pipeline.drop_pending_packages()
+    assert not pipeline.has_pending_data
     assert pipeline.replay_quarantine(schema_contract="evolve").replayed == 1
     assert ids(pipeline) == [1, 2]
 
