@@ -33,6 +33,7 @@ ALSO_ACTING = {
     "normalize/frames.py": "the rows of files that pass through are counted",
     "normalize/rows.py": "unexpected rows are profiled by the driver",
     "normalize/table_parts.py": "nested datasets are written and their rows counted",
+    "pipeline/quarantine_reader.py": "quarantined rows are counted, and few of them read by the driver",
     "spark/cursor.py": "a cursor looks at its boundary in what was landed",
     "spark/frame_writer.py": "a frame is written by the session that it belongs to",
     "spark/probe.py": "the doctor asks the executors",

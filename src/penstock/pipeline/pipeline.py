@@ -673,7 +673,7 @@ class Pipeline(SupportsPipeline):
         """Load the rows of `_dlt_quarantine` again, by today's schema and contract, after pending packages.
 
         Each row is loaded once, and leaves the quarantine with the same load. A row that is refused again
-        stays there with both reasons, and so do nested rows and rows that are no JSON. `table` and `rule`,
+        remains there with both reasons, and so do nested rows and rows that are no JSON. `table` and `rule`,
         such as `columns: discard_row` or `columns`, select rows. `schema_contract` replaces the stored
         contracts, as in `run`. Returns what was done, or with `dry_run` what would be tried.
         """

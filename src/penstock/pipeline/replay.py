@@ -19,7 +19,7 @@ ReplayDisposition = Literal["append", "merge"]
 
 NOT_JSON: Final = "the row was kept as text that is no JSON object"
 NESTED: Final = "its root row was loaded without it"
-SKIPPED: Final = "its table is not loaded"
+NOT_LOADED: Final = "its table is not loaded"
 MERGES_GROUPS: Final = "its table replaces or retires whole groups of rows, and this is one row of a group"
 
 
@@ -33,8 +33,8 @@ class ReplayedTableDocument(TypedDict):
     """Null for a replay that has not been done."""
 
 
-class LeftRowsDocument(TypedDict):
-    """Rows that stay in the quarantine without another try."""
+class SkippedRowsDocument(TypedDict):
+    """Rows that remain in the quarantine without another try."""
 
     table: str
     rule: str
@@ -49,9 +49,9 @@ class ReplayDocument(TypedDict):
     load_ids: list[str]
     replayed: int
     refused_again: int
-    left: int
+    skipped: int
     tables: list[ReplayedTableDocument]
-    left_rows: list[LeftRowsDocument]
+    skipped_rows: list[SkippedRowsDocument]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +69,8 @@ class QuarantineGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftRows:
-    """Rows that stay in the quarantine without another try."""
+class SkippedRows:
+    """Rows that remain in the quarantine without another try."""
 
     table: str
     rule: str
@@ -97,7 +97,7 @@ class ReplaySelection:
 
     groups: tuple[QuarantineGroup, ...]
     tables: tuple[ReplayedTable, ...]
-    left: tuple[LeftRows, ...]
+    skipped: tuple[SkippedRows, ...]
 
     @property
     def schema_names(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class ReplaySelection:
         tables = tuple(table for table in self.tables if table.schema_name == schema_name)
         names = {(table.resource, table.table) for table in tables}
         groups = tuple(group for group in self.groups if (group.resource, group.table) in names)
-        return ReplaySelection(groups=groups, tables=tables, left=())
+        return ReplaySelection(groups=groups, tables=tables, skipped=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +121,8 @@ class QuarantineReplay:
 
     pipeline_name: str
     tables: tuple[ReplayedTable, ...] = ()
-    left_rows: tuple[LeftRows, ...] = ()
-    """Rows that stay in the quarantine without another try, by reason."""
+    skipped_rows: tuple[SkippedRows, ...] = ()
+    """Rows that remain in the quarantine without another try, by reason."""
     load_ids: tuple[str, ...] = ()
     """The loads of the replay: one for each schema. Empty if nothing was loaded."""
     notes: tuple[str, ...] = ()
@@ -138,9 +138,9 @@ class QuarantineReplay:
         return sum(table.refused_again or 0 for table in self.tables)
 
     @property
-    def left(self) -> int:
+    def skipped(self) -> int:
         """The rows that were not tried."""
-        return sum(rows.rows for rows in self.left_rows)
+        return sum(rows.rows for rows in self.skipped_rows)
 
     def asdict(self) -> ReplayDocument:
         """Return plain data."""
@@ -149,7 +149,7 @@ class QuarantineReplay:
             load_ids=list(self.load_ids),
             replayed=self.replayed,
             refused_again=self.refused_again,
-            left=self.left,
+            skipped=self.skipped,
             tables=[
                 ReplayedTableDocument(
                     table=table.table,
@@ -159,9 +159,9 @@ class QuarantineReplay:
                 )
                 for table in self.tables
             ],
-            left_rows=[
-                LeftRowsDocument(table=rows.table, rule=rows.rule, rows=rows.rows, reason=rows.reason)
-                for rows in self.left_rows
+            skipped_rows=[
+                SkippedRowsDocument(table=rows.table, rule=rows.rule, rows=rows.rows, reason=rows.reason)
+                for rows in self.skipped_rows
             ],
         )
 
@@ -172,8 +172,8 @@ class QuarantineReplay:
         """Return a line for the replay, for each table, for rows that are left, and for each note."""
         lines = [self._title(), *map(_table_line, self.tables)]
         lines += [
-            f"  {human_count(rows.rows, 'row')} of {rows.table} ({rows.rule}) left: {rows.reason}"
-            for rows in self.left_rows
+            f"  {human_count(rows.rows, 'row')} of {rows.table} ({rows.rule}) skipped: {rows.reason}"
+            for rows in self.skipped_rows
         ]
         return [*lines, *(f"  note: {note}" for note in self.notes)]
 
@@ -200,7 +200,7 @@ def select_rows(
     A rule is `columns: discard_row`, or its first word, for all modes.
     """
     selected: list[QuarantineGroup] = []
-    left: Counter[tuple[str, str, str]] = Counter()
+    skipped: Counter[tuple[str, str, str]] = Counter()
     rows: Counter[tuple[str, str]] = Counter()
     targets: dict[tuple[str, str], tuple[str, ReplayDisposition]] = {}
     for group in groups:
@@ -210,7 +210,7 @@ def select_rows(
         stored = schemas[schema_name].tables.get(group.table)
         disposition, obstacle = _disposition(group, stored)
         if disposition is None:
-            left[group.table, group.rule, obstacle] += group.rows
+            skipped[group.table, group.rule, obstacle] += group.rows
             continue
         selected.append(group)
         rows[group.resource, group.table] += group.rows
@@ -227,9 +227,9 @@ def select_rows(
             )
             for (resource, name), count in sorted(rows.items())
         ),
-        left=tuple(
-            LeftRows(table=name, rule=rule_name, rows=count, reason=reason)
-            for (name, rule_name, reason), count in sorted(left.items())
+        skipped=tuple(
+            SkippedRows(table=name, rule=rule_name, rows=count, reason=reason)
+            for (name, rule_name, reason), count in sorted(skipped.items())
         ),
     )
 
@@ -273,7 +273,7 @@ def _disposition(
         return None, NESTED
     match stored.write_disposition:
         case "skip":
-            return None, SKIPPED
+            return None, NOT_LOADED
         case "merge" if stored.columns_with("merge_key") or stored.extras.get("x-merge-strategy") == "scd2":
             return None, MERGES_GROUPS
         case "merge":

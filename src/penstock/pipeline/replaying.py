@@ -58,7 +58,7 @@ class ReplayExecution(Execution):
         return QuarantineReplay(
             pipeline_name=self._target.pipeline.pipeline_name,
             tables=tuple(tables),
-            left_rows=selection.left,
+            skipped_rows=selection.skipped,
             load_ids=tuple(load_ids),
             notes=tuple(self._recorder.notes),
         )
@@ -121,7 +121,7 @@ def preview_replay(workspace: Workspace, *, table: str | None, rule: str | None)
     return QuarantineReplay(
         pipeline_name=workspace.target.pipeline.pipeline_name,
         tables=selection.tables,
-        left_rows=selection.left,
+        skipped_rows=selection.skipped,
     )
 
 

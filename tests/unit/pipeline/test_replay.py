@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import pytest
@@ -18,7 +18,7 @@ from penstock.pipeline.replay import (
     MERGES_GROUPS,
     NESTED,
     NOT_JSON,
-    SKIPPED,
+    NOT_LOADED,
     QuarantineGroup,
     select_rows,
     with_refused,
@@ -65,8 +65,8 @@ def test_replayed_rows_are_loaded_once_and_leave_the_quarantine(pipeline: Pipeli
 
     replay = pipeline.replay_quarantine()
 
-    assert (replay.replayed, replay.refused_again, replay.left) == (3, 0, 2)
-    assert {rows.reason for rows in replay.left_rows} == {NOT_JSON, NESTED}
+    assert (replay.replayed, replay.refused_again, replay.skipped) == (3, 0, 2)
+    assert {rows.reason for rows in replay.skipped_rows} == {NOT_JSON, NESTED}
     dataset = pipeline.dataset()
     assert ids(pipeline) == [1, 2, 3, 4]
     assert sorted(dataset["orders__items"].arrow().column("sku").to_pylist()) == ["A1", "A2", "A3", "A4"]
@@ -177,19 +177,19 @@ def test_rows_with_types_of_their_own_keep_them(pipeline: Pipeline) -> None:
 
 # --- decisions
 
-SCHEMA = Schema("shop")
+TABLES: Final[dict[str, dict[str, Any]]] = {
+    "orders": {"write_disposition": "append", "columns": {"id": {"data_type": "bigint"}}},
+    "orders__items": {"parent": "orders", "columns": {"sku": {"data_type": "text"}}},
+    "prices": {"write_disposition": "replace"},
+    "buyers": {"write_disposition": "merge", "columns": {"id": {"primary_key": True}}},
+    "days": {"write_disposition": "merge", "columns": {"day": {"merge_key": True}}},
+    "history": {"write_disposition": "merge", "x-merge-strategy": "scd2"},
+    "nothing": {"write_disposition": "skip"},
+}
+SCHEMA: Final = Schema("shop")
 SCHEMA.update(
     SCHEMA.stored.with_tables(
-        Table.from_dict({"name": name, **values}, name=name)
-        for name, values in {
-            "orders": {"write_disposition": "append", "columns": {"id": {"data_type": "bigint"}}},
-            "orders__items": {"parent": "orders", "columns": {"sku": {"data_type": "text"}}},
-            "prices": {"write_disposition": "replace"},
-            "buyers": {"write_disposition": "merge", "columns": {"id": {"primary_key": True}}},
-            "days": {"write_disposition": "merge", "columns": {"day": {"merge_key": True}}},
-            "history": {"write_disposition": "merge", "x-merge-strategy": "scd2"},
-            "nothing": {"write_disposition": "skip"},
-        }.items()
+        Table.from_dict({"name": name, **values}, name=name) for name, values in TABLES.items()
     )
 )
 
@@ -218,13 +218,13 @@ def test_rows_are_written_by_the_disposition_of_their_table(table: str, disposit
         (group("orders", is_json=False), NOT_JSON),
         (group("days"), MERGES_GROUPS),
         (group("history"), MERGES_GROUPS),
-        (group("nothing"), SKIPPED),
+        (group("nothing"), NOT_LOADED),
     ],
 )
 def test_rows_that_cannot_be_loaded_alone_are_left(left: QuarantineGroup, reason: str) -> None:
     selection = select_rows([left, group()], {"shop": SCHEMA})
 
-    assert [(rows.rows, rows.reason) for rows in selection.left] == [(2, reason)]
+    assert [(rows.rows, rows.reason) for rows in selection.skipped] == [(2, reason)]
     assert selection.groups == (group(),)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from tests.conftest import SEED
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("no_spark")
-FEW_STEPS = 4
-LEFT = "{'id': 9"
+FEW_STEPS: Final = 4
+LEFT: Final = "{'id': 9"
+Content = tuple[list[int], list[int], list[int]]
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,18 @@ def recorded(tmp_path: Path) -> RecordedReplay:
     pipeline.run([{"id": 1}], table_name="orders")
     rows = [quarantined({"id": number, "colour": "red", "items": [number]}) for number in (2, 3, 4)]
     quarantine(pipeline, [*rows, quarantined(LEFT, rule="json", path="[]")])
-    steps = Steps(root, lambda step: copy_of(root, folder / str(step.number)))
+
+    def keep(step: Step) -> None:
+        copy_of(root, folder / str(step.number))
+
+    steps = Steps(root, keep)
     with recording_steps(steps):
         pipeline_at(root).replay_quarantine()
     copy_of(root, folder / str(len(steps.seen)))
     return RecordedReplay(folder, (*steps.seen, Step(len(steps.seen), "the end")))
 
 
-def content_at(root: Path) -> tuple[list[int], list[int], list[int]]:
+def content_at(root: Path) -> Content:
     """Return the ids of orders, the nested rows, and the lengths of the texts in quarantine."""
     pipeline = pipeline_at(root, "reader")
     dataset = pipeline.dataset()
@@ -56,8 +61,8 @@ def content_at(root: Path) -> tuple[list[int], list[int], list[int]]:
     )
 
 
-BEFORE = ([1], [], [40, 40, 40, len(LEFT)])
-AFTER = ([1, 2, 3, 4], [2, 3, 4], [len(LEFT)])
+BEFORE: Final[Content] = ([1], [], [40, 40, 40, len(LEFT)])
+AFTER: Final[Content] = ([1, 2, 3, 4], [2, 3, 4], [len(LEFT)])
 
 
 def problems(recorded: RecordedReplay, step: Step, *, is_wiped: bool, is_run: bool) -> list[str]:
