@@ -7,12 +7,15 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.doc_blocks import doc_blocks
 
 import penstock
+from penstock.testing import destination_suite
 
 if TYPE_CHECKING:
-    import pytest
     from pyspark.sql import SparkSession
 
 PAGE = Path(__file__).parents[2] / "docs" / "destinations.md"
@@ -30,9 +33,9 @@ def test_the_page_shows_four_files_and_an_entry_point() -> None:
     assert sorted(names) == ["__init__.py", "adapter.py", "pyproject.toml", "settings.py", "types.py"]
 
 
-def test_the_destination_of_the_page_loads_nested_rows(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install the destination, and return the folder of its tables."""
     for name, text in files().items():
         (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "site" / name).write_text(text)
@@ -47,6 +50,12 @@ def test_the_destination_of_the_page_loads_nested_rows(
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     importlib.invalidate_caches()
     monkeypatch.setenv("DESTINATION__FOLDERS__PATH", str(tmp_path / "lake"))
+    return tmp_path / "lake"
+
+
+def test_the_destination_of_the_page_loads_nested_rows(
+    lake: Path, spark: SparkSession, tmp_path: Path
+) -> None:
     pipeline = penstock.pipeline(
         "quick",
         pipelines_dir=tmp_path / "pipelines",
@@ -58,12 +67,28 @@ def test_the_destination_of_the_page_loads_nested_rows(
     pipeline.run([{"id": 1, "tags": ["x", "y"]}], table_name="items")
     info_again = pipeline.run([{"id": 2, "late": True}], table_name="items")
 
-    items = spark.read.option("mergeSchema", "true").parquet(
-        *map(str, (tmp_path / "lake/demo/items").iterdir())
-    )
+    items = spark.read.option("mergeSchema", "true").parquet(*map(str, (lake / "demo/items").iterdir()))
     assert sorted((row["id"], row["late"]) for row in items.select("id", "late").collect()) == [
         (1, None),
         (2, True),
     ]
-    assert spark.read.parquet(f"{tmp_path}/lake/demo/items__tags/*").count() == 2
-    assert (tmp_path / "lake" / "demo" / f"_{info_again.loads_ids[0]}.complete").exists()
+    assert spark.read.parquet(f"{lake}/demo/items__tags/*").count() == 2
+    assert (lake / "demo" / f"_{info_again.loads_ids[0]}.complete").exists()
+
+
+@pytest.mark.at_length
+def test_the_test_of_the_page_runs_a_case(lake: Path, spark: SparkSession, tmp_path: Path) -> None:
+    def read_table(dataset: str, table: str) -> list[dict[str, Any]]:
+        files = [str(path) for path in (lake / dataset / table).glob("*")]
+        if not files:
+            return []
+        frame = spark.read.option("mergeSchema", "true").parquet(*files)
+        return [row.asDict(recursive=True) for row in frame.collect()]
+
+    (block,) = (block for block in doc_blocks("docs/destinations.md") if "destination_suite" in block.text)
+    names: dict[str, Any] = {"read_table": read_table}
+
+    exec(block.text, names)
+
+    (case,) = (case for case in destination_suite() if case.name == "append-adds-nested-rows")
+    names["test_folders"](case, spark, tmp_path)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import MODE
-from tests.doc_blocks import doc_blocks
+from tests.doc_blocks import DocBlock, doc_blocks
 from tests.flow.factories import make_pipeline, new_session
+from typer.testing import CliRunner
 
 import penstock
+from penstock.cli.app import app
 from penstock.errors import UsageError
 from penstock.sources.filesystem import files
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-PAGE_TEST = "tests/flow/test_adopt.py"
+PAGE = "docs/how-to/adopt.md"
 NAMES = ("plain", "with blank", "per%20cent", "plus+", "ümlaut")
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -30,6 +32,12 @@ def stream(spark: SparkSession, raw: Path, table: str, checkpoint: Path) -> None
     rows = spark.readStream.schema("id STRING, name STRING").option("header", "true").csv(str(raw))
     writer = rows.writeStream.format("delta").option("checkpointLocation", str(checkpoint))
     writer.trigger(availableNow=True).start(table).awaitTermination()
+
+
+def page_block(text: str) -> DocBlock:
+    """Return the only block of the page with a text."""
+    (block,) = (block for block in doc_blocks(PAGE) if text in block.text)
+    return block
 
 
 def add_file(raw: Path, name: str, number: int) -> None:
@@ -55,6 +63,28 @@ def test_a_stream_from_files_is_continued_by_a_resource_of_files(
     assert (len(adoption.files.files.read), len(adoption.files.files.unread)) == (len(NAMES), 1)
     rows = pipeline.dataset()["orders"].arrow().to_pylist()
     assert sorted(row["name"] for row in rows) == sorted([*NAMES, "new"])
+
+
+def test_the_page_shows_a_stream_from_files(
+    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    landing, folder = Path(location) / "landing", f"{location}/lake/raw"
+    add_file(landing / "orders", "read", 1)
+    stream(other, landing / "orders", f"{folder}/orders", Path(location) / "lake/checkpoints/orders")
+    add_file(landing / "orders", "new", 2)
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    shell, program = page_block("--checkpoint"), page_block("checkpoint=")
+    lake = penstock.destinations.delta(f"{location}/lake")
+    pipeline = penstock.pipeline("python", destination=lake, dataset_name="raw", spark=spark)
+    (_, *words), text = shell.commands[0], program.text.replace("s3://", f"{location}/")
+
+    shown = CliRunner().invoke(app, [*(word.replace("s3://", f"{location}/") for word in words)])
+    exec(text, {"pipeline": pipeline, "files": files})
+
+    assert shown.exit_code == 0, shown.output
+    assert "(1), and none that" in shown.stdout
+    rows = pipeline.dataset()["orders"].arrow().to_pylist()
+    assert sorted(row["name"] for row in rows) == ["new", "read"]
 
 
 def test_rows_of_a_batch_job_are_merged_by_the_next_run(
@@ -244,7 +274,7 @@ def test_the_page_shows_an_iceberg_table(
     writer.sql(f"CREATE TABLE theirs.raw.orders USING iceberg AS {query}")
     monkeypatch.chdir(Path(location).parent)
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
-    (block,) = (block for block in doc_blocks("docs/how-to/adopt.md") if block.reason == PAGE_TEST)
+    block = page_block("destinations.iceberg")
 
     exec(block.text, {"penstock": penstock})
 

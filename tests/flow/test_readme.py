@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+from tests.conftest import process_env
+from tests.doc_blocks import doc_blocks
 from tests.flow.factories import run_example
 
 README = Path(__file__).parents[2] / "README.md"
 LINES = 10
+THIS_TEST = "tests/flow/test_readme.py"
 
 
 def blocks() -> tuple[str, str]:
@@ -44,3 +50,24 @@ def test_the_example_prints_what_the_readme_shows(tmp_path: Path) -> None:
     assert settled(done.stdout) == settled(output)
     assert {path.name for path in tmp_path.iterdir()} == {"home", "quick_lake"}, "nothing else is left behind"
     assert len(done.stderr.splitlines()) <= 1, f"Spark's chatter reached the terminal:\n{done.stderr}"
+
+
+@pytest.mark.at_length
+def test_the_first_commands_run(tmp_path: Path) -> None:
+    pages = ("README.md", "docs/index.md")
+    blocks = [block for page in pages for block in doc_blocks(page) if block.reason == THIS_TEST]
+    shown = (command for block in blocks for command in block.commands)
+    commands = dict.fromkeys(command[1:] for command in shown if command[0] == "penstock")
+
+    for words in commands:
+        done = subprocess.run(
+            [sys.executable, "-c", "from penstock.cli import main; main()", *words],
+            cwd=tmp_path,
+            env={**process_env(), "PENSTOCK_HOME": str(tmp_path / "home")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+    assert len(commands) == 3

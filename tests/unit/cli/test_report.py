@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 import threading
+import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.doc_blocks import doc_blocks
 from tests.unit.cli.factories import (
     SECRET,
     extract_package,
@@ -285,3 +291,24 @@ def test_a_request_for_the_head_has_no_body(server: ReportServer) -> None:
 def test_the_server_listens_to_this_machine_alone(server: ReportServer) -> None:
     assert server.server_address[0] == "127.0.0.1"
     assert answer(server, host=f"localhost:{server.server_port}")[0] == 200
+
+
+@pytest.mark.at_length
+def test_the_command_of_the_page_serves_until_it_is_interrupted(disk: Path) -> None:
+    extract_package()
+    (block,) = (block for block in doc_blocks("docs/report.md") if "Serving" in block.text)
+    (_, *words), shown = block.commands[0], block.text.splitlines()[1]
+    command = [sys.executable, "-c", "from penstock.cli import main; main()", *words]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        with urllib.request.urlopen(re.findall(r"http://\S+/", line)[0]) as response:
+            index = response.read().decode()
+        process.send_signal(signal.SIGINT)
+
+    assert disk.exists()
+    assert re.sub(r":\d+/", ":PORT/", line.strip()) == re.sub(r":\d+/", ":PORT/", shown)
+    assert 'href="shop"' in index
+    assert process.returncode == 0
