@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -259,6 +260,29 @@ def test_iceberg_tables_that_loads_cannot_continue_are_refused(
     assert (empty.table.version, empty.table.rows) == (None, 0)
     assert empty.table.columns["id"].has("partition")
     assert "reads from the initial value" in empty.notes[0]
+
+
+@pytest.mark.at_length
+def test_a_delta_table_of_a_catalog_is_continued(
+    spark: SparkSession, other: SparkSession, location: str, tmp_path: Path
+) -> None:
+    dataset = f"adopt_{uuid.uuid4().hex[:8]}"
+    lake = penstock.destinations.delta(bucket_url=location, catalog="spark_catalog")
+    pipeline = penstock.pipeline(
+        "quick", pipelines_dir=tmp_path / "pipelines", destination=lake, dataset_name=dataset, spark=spark
+    )
+    other.sql(f"CREATE SCHEMA {dataset} LOCATION '{location}/tables'")
+    frame = other.createDataFrame([(1, at(1)), (2, at(2))], "id LONG, updated_at TIMESTAMP")
+    frame.write.format("delta").partitionBy("id").saveAsTable(f"{dataset}.orders")
+
+    adoption = pipeline.adopt("orders", cursor="updated_at", primary_key="id")
+    orders = Orders([{"id": number, "updated_at": at(number)} for number in (1, 2, 3)])
+    pipeline.run(orders.resource)
+
+    assert (adoption.table.version, adoption.table.rows, orders.requested) == (0, 2, 2)
+    assert adoption.table.columns["id"].has("partition")
+    assert sorted(pipeline.dataset()["orders"].arrow()["id"].to_pylist()) == [1, 2, 3]
+    other.sql(f"DROP SCHEMA {dataset} CASCADE")
 
 
 @pytest.mark.skipif(MODE != "local", reason="the page names a folder")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.flow.iceberg_dataset import open_iceberg_dataset
 from tests.service.bucket import jdbc_catalog
 
 import penstock
@@ -118,3 +119,36 @@ def test_loads_that_follow_each_other_open_no_more_connections(spark: SparkSessi
 
     assert seen[0] > 0
     assert max(seen[2:]) <= max(seen[:2]), seen
+
+
+@pytest.mark.at_length
+def test_a_table_of_the_catalog_is_adopted(spark: SparkSession, tmp_path: Path) -> None:
+    location = str(tmp_path / "lake")
+    catalog = jdbc_catalog(location)
+    rows = [{"id": number, "name": "old"} for number in range(5)]
+    with open_iceberg_dataset(location, spark, **catalog) as theirs:
+        theirs.tables.initialize(spark=theirs.spark)
+        name = theirs.tables.sql_name("orders")
+        theirs.spark.createDataFrame(rows, "id LONG, name STRING").writeTo(name).create()
+    pipeline = penstock.pipeline(
+        "adopted",
+        pipelines_dir=tmp_path / "pipelines",
+        destination=penstock.destinations.iceberg(location, **catalog),
+        dataset_name="demo",
+        spark=spark,
+    )
+
+    @penstock.resource(primary_key="id", write_disposition="merge")
+    def orders(number: Any = penstock.sources.incremental("id")) -> Any:
+        assert number.start_value == 4
+        yield [{"id": 4, "name": "old"}, {"id": 5, "name": "new"}]
+
+    adoption = pipeline.adopt("orders", cursor="id", primary_key="id")
+    info = pipeline.run(orders)
+
+    assert (adoption.location, adoption.table.rows) == ("jdbc.demo", 5)
+    assert [table.rows for package in info.packages for table in package.tables] == [1]
+    assert sorted(pipeline.dataset()("SELECT id, name FROM orders").fetchall()) == [
+        *((number, "old") for number in range(5)),
+        (5, "new"),
+    ]
