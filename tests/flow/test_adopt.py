@@ -274,6 +274,7 @@ def test_a_delta_table_of_a_catalog_is_continued(
     other.sql(f"CREATE SCHEMA {dataset} LOCATION '{location}/tables'")
     frame = other.createDataFrame([(1, at(1)), (2, at(2))], "id LONG, updated_at TIMESTAMP")
     frame.write.format("delta").partitionBy("id").saveAsTable(f"{dataset}.orders")
+    frame.write.format("parquet").saveAsTable(f"{dataset}.files")
 
     adoption = pipeline.adopt("orders", cursor="updated_at", primary_key="id")
     orders = Orders([{"id": number, "updated_at": at(number)} for number in (1, 2, 3)])
@@ -281,6 +282,8 @@ def test_a_delta_table_of_a_catalog_is_continued(
 
     assert (adoption.table.version, adoption.table.rows, orders.requested) == (0, 2, 2)
     assert adoption.table.columns["id"].has("partition")
+    with pytest.raises(UsageError, match="has no versions"):
+        pipeline.adopt("files")
     assert sorted(pipeline.dataset()["orders"].arrow()["id"].to_pylist()) == [1, 2, 3]
     other.sql(f"DROP SCHEMA {dataset} CASCADE")
 

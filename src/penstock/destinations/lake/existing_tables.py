@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
+from penstock.config import redact
 from penstock.destinations.lake.existing_columns import (
     boundary_schema,
     check_cursor_values,
@@ -52,7 +54,7 @@ class ExistingSparkTables:
                 hint="name a table of the dataset, which is its folder or its schema in the catalog",
                 table=name,
             )
-        version = self.tables.version(name, spark=self.spark)
+        version = self._version(name)
         fields = self._fields(name)
         partitions = self._partitions(name, after=len(fields))
         return ExistingTable(
@@ -88,6 +90,16 @@ class ExistingSparkTables:
             return schema.empty_table()
         value = greatest.cast(schema.field(column).type)[0].as_py()
         return rows.where(cursor == cursor_literal(value, kind)).toArrow().cast(schema)
+
+    def _version(self, name: str) -> int | None:
+        try:
+            return self.tables.version(name, spark=self.spark)
+        except AnalysisException as error:
+            raise UsageError(
+                f"table {self.tables.sql_name(name)} has no versions: {redact(str(error)).splitlines()[0]}",
+                hint="adopt a Delta table with the destination delta, and an Iceberg table with iceberg",
+                table=name,
+            ) from error
 
     def _rows(self, existing: ExistingTable, columns: Sequence[str]) -> DataFrame:
         """Return columns of the described version; those that were added after it are null."""
