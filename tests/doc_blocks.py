@@ -5,7 +5,6 @@ A comment above a block marks it:
 - `<!-- run with Spark -->`: it runs in `tests/flow`, all others run in `tests/unit`.
 - `<!-- run by tests/flow/test_files.py -->`: that test runs it.
 - `<!-- not run: needs a cluster -->`: it is parsed, and its names of penstock exist.
-- `<!-- not compared: a shortened output -->`: the output on the page is not that of a run.
 - `<!-- exits with 3 -->`: the exit code of its last command; -9 for a process that kills itself.
 - `<!-- answers y -->`: what is typed at the question of a command in a `console` block.
 - `<!-- setup`, lines of Python, `-->`: run before the block, not shown.
@@ -120,7 +119,7 @@ def _block(page: str, text: str, fence: re.Match[str], between: str, previous: D
 
 def _treatment(language: str, markers: list[str]) -> tuple[Treatment, str]:
     for marker in markers:
-        if marker.startswith(("not run:", "not compared:")):
+        if marker.startswith("not run:"):
             return "not run", marker.partition(":")[2].strip()
         if run_by := re.search(r"\brun by (tests/[\w/]+\.py)", marker):
             return "run by a test", run_by[1]
