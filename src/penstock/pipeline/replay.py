@@ -12,12 +12,13 @@ from penstock.package.quarantine import QUARANTINE_TABLE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from penstock.schema import Schema, Table
+    from penstock.schema import Schema
 
 ReplayDisposition = Literal["append", "merge"]
 """How replayed rows are written. Rows of a replaced table are appended."""
 
 NOT_JSON: Final = "the row was kept as text that is no JSON object"
+OTHER_SCHEMA: Final = "no load of the schema with its table has quarantined rows"
 NESTED: Final = "its root row was loaded without it"
 NOT_LOADED: Final = "its table is not loaded"
 MERGES_GROUPS: Final = "its table replaces or retires whole groups of rows, and this is one row of a group"
@@ -207,8 +208,7 @@ def select_rows(
         if table not in {None, group.table} or not _has_rule(group, rule):
             continue
         schema_name = _schema_of(group, schemas)
-        stored = schemas[schema_name].tables.get(group.table)
-        disposition, obstacle = _disposition(group, stored)
+        disposition, obstacle = _disposition(group, schemas[schema_name])
         if disposition is None:
             skipped[group.table, group.rule, obstacle] += group.rows
             continue
@@ -261,10 +261,11 @@ def _schema_of(group: QuarantineGroup, schemas: Mapping[str, Schema]) -> str:
     return next(iter((*with_table, *quarantining, *schemas)))
 
 
-def _disposition(
-    group: QuarantineGroup, stored: Table | None
-) -> tuple[ReplayDisposition, str] | tuple[None, str]:
+def _disposition(group: QuarantineGroup, schema: Schema) -> tuple[ReplayDisposition, str] | tuple[None, str]:
     """Return how rows of a group are written, or why they cannot be."""
+    stored, quarantine = schema.tables.get(group.table), schema.tables.get(QUARANTINE_TABLE)
+    if quarantine is None or not quarantine.has_seen_data:
+        return None, OTHER_SCHEMA
     if not group.is_json:
         return None, NOT_JSON
     if stored is None:

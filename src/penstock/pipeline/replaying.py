@@ -44,6 +44,8 @@ class ReplayExecution(Execution):
             self._sync_local_copies()
             self._prepare_packages(lease)
             self._resume_sealed_load(last, lease)
+            if last is not None and last.to_load is not None and last.to_load.is_replay:
+                self._recorder.notes.append(f"load {last.to_load.load_id} completed an earlier replay")
             pending, _ = self._unfinished_packages(lease)
             for package in pending:
                 self._normalize_and_load(package, lease)

@@ -12,13 +12,14 @@ from tests.unit.pipeline.quarantined import quarantine, quarantined, rows_in_qua
 
 import penstock
 from penstock import destinations
-from penstock.errors import DataValidationError
+from penstock.errors import DataValidationError, UndoRefused
 from penstock.package.replayed_rows import ORIGIN_KEY, with_origin
 from penstock.pipeline.replay import (
     MERGES_GROUPS,
     NESTED,
     NOT_JSON,
     NOT_LOADED,
+    OTHER_SCHEMA,
     QuarantineGroup,
     select_rows,
     with_refused,
@@ -104,6 +105,23 @@ def test_only_rows_of_a_table_and_a_rule_are_replayed(pipeline: Pipeline) -> Non
     assert rows_in_quarantine(pipeline) == []
 
 
+def test_a_replay_is_undone_where_tables_have_versions(pipeline: Pipeline) -> None:
+    quarantine(pipeline, [quarantined(NEW[0]), UNREADABLE])
+    before = rows_in_quarantine(pipeline)
+    pipeline.replay_quarantine()
+
+    if pipeline.destination is not None and pipeline.destination.destination_name == "duckdb":
+        with step_raises(UndoRefused, match="_dlt_quarantine"):
+            pipeline.undo()
+        assert ids(pipeline) == [1, 2]
+        return
+    pipeline.undo()
+
+    assert (ids(pipeline), rows_in_quarantine(pipeline)) == ([1], before)
+    pipeline.replay_quarantine()
+    assert ids(pipeline) == [1, 2]
+
+
 def test_a_dry_run_changes_nothing(pipeline: Pipeline) -> None:
     quarantine(pipeline, [quarantined(NEW[0])])
 
@@ -185,6 +203,7 @@ TABLES: Final[dict[str, dict[str, Any]]] = {
     "days": {"write_disposition": "merge", "columns": {"day": {"merge_key": True}}},
     "history": {"write_disposition": "merge", "x-merge-strategy": "scd2"},
     "nothing": {"write_disposition": "skip"},
+    "_dlt_quarantine": {"x-normalizer": {"seen-data": True}},
 }
 SCHEMA: Final = Schema("shop")
 SCHEMA.update(
@@ -238,12 +257,25 @@ def test_a_refused_table_is_created_by_the_replay_of_its_rows() -> None:
 
 def test_rows_of_two_schemas_are_replayed_by_a_load_each() -> None:
     other = Schema("crm")
-    other.update(other.stored.with_tables([Table(name="leads", write_disposition="append")]))
+    other.update(
+        other.stored.with_tables(
+            [Table(name="leads", write_disposition="append"), SCHEMA.tables["_dlt_quarantine"]]
+        )
+    )
 
     selection = select_rows([group("leads"), group()], {"shop": SCHEMA, "crm": other})
 
     assert selection.schema_names == ("crm", "shop")
     assert selection.of_schema("crm").groups == (group("leads"),)
+
+
+def test_rows_of_a_schema_without_a_quarantine_table_are_skipped() -> None:
+    other = Schema("crm")
+    other.update(other.stored.with_tables([Table(name="leads", write_disposition="append")]))
+
+    selection = select_rows([group("leads")], {"shop": SCHEMA, "crm": other})
+
+    assert [rows.reason for rows in selection.skipped] == [OTHER_SCHEMA]
 
 
 def test_rows_that_are_refused_again_are_counted_by_table() -> None:
