@@ -23,6 +23,7 @@ from penstock.pipeline.pipeline import Pipeline
 from penstock.schema import Schema
 from penstock.sources import current, mark
 from penstock.sources.decorators import defer, resource, source, transformer
+from penstock.sources.expectations import expect
 from penstock.version import __version__
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ __all__ = [
     "defer",
     "destination",
     "destinations",
+    "expect",
     "mark",
     "pipeline",
     "progress",

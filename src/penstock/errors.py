@@ -76,6 +76,7 @@ PenstockError
 │   └── ValueNotSecret
 ├── DestinationException: raised by a destination; its subclasses are in the next two branches
 ├── DataError: look at the data
+│   ├── ChecksFailed
 │   ├── DataValidationError
 │   ├── DeletionsRefused
 │   ├── DestinationTerminalException
@@ -1278,6 +1279,23 @@ class DataError(PenstockError):
     """The data cannot be loaded as it is."""
 
     code = "data"
+
+
+class ChecksFailed(DataError):
+    """Rows of a load fail checks that stop it."""
+
+    code = "checks-failed"
+
+    def __init__(self, *, failures: Sequence[str], is_pending: bool) -> None:
+        """`is_pending`: whether the package remains, because an earlier call extracted it."""
+        hint = (
+            "the package stays pending: change the check, or call drop_pending_packages() and extract again"
+            if is_pending
+            else "nothing is published, and the next run reads the rows again: correct them, or the check; "
+            "plan() shows the load without publishing it"
+        )
+        super().__init__("; ".join(failures), hint=hint)
+        self.failures, self.is_pending = tuple(failures), is_pending
 
 
 class DataValidationError(DataError):

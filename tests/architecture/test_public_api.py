@@ -91,6 +91,7 @@ def test_public_names_keep_their_types_after_every_module_was_imported() -> None
         "defer": "function",
         "destination": "function",
         "destinations": "module",
+        "expect": "function",
         "mark": "module",
         "pipeline": "function",
         "progress": "module",

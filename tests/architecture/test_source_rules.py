@@ -30,6 +30,7 @@ ALSO_ACTING = {
     "cli/sparkcheck.py": "the doctor tries a whole write and read",
     "destinations/lake/change_counts.py": "the changes of a planned load are counted",
     "destinations/lake/existing_tables.py": "the last rows of an existing table are read",
+    "normalize/check_counts.py": "rows that fail checks are counted",
     "normalize/frames.py": "the rows of files that pass through are counted",
     "normalize/rows.py": "unexpected rows are profiled by the driver",
     "normalize/table_parts.py": "nested datasets are written and their rows counted",

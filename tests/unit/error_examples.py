@@ -167,6 +167,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "ValueNotSecret": {"field": "token", "place": "config.toml: sources.github.token"},
     "DestinationException": {"message": "the warehouse has no type for json"},
     "DataError": {"message": "the data cannot be loaded"},
+    "ChecksFailed": {
+        "failures": (
+            "check 'valid amount' of orders stops the load: amount >= 0 is not true in 3 of 1,000 rows",
+        ),
+        "is_pending": False,
+    },
     "DataValidationError": {
         "schema_name": "shop",
         "table_name": "orders",

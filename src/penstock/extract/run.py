@@ -190,6 +190,7 @@ class Extractor:
             state=typed_copy(self._state),
             contract=self._flow.contract,
             refresh=self._refresh,
+            checks=self._flow.expectations,
         )
         self._refresh = None
         nodes = list(_all_nodes(engine.roots))

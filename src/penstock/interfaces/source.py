@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.interfaces.hints import NO_HINTS, TableHints
@@ -11,6 +11,7 @@ from penstock.schema.frozen_map import FrozenMap
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from penstock.interfaces.check import Check
     from penstock.interfaces.refresh import TRefreshMode
     from penstock.interfaces.work_items import WorkItemSpec
     from penstock.schema import StoredSchema
@@ -72,6 +73,8 @@ class Stream:
     """Items that can be distributed: the stream is opened once per item."""
     needs: tuple[str, ...] = ()
     """Presets that a Spark session needs for it, such as the jar of a database."""
+    expectations: tuple[Check, ...] = ()
+    """Conditions for the rows of its tables."""
 
     @property
     def is_transformer(self) -> bool:
@@ -102,6 +105,16 @@ class Flow:
     """The schema contract of the run; None if unset."""
     refresh: TRefreshMode | None = None
     """The refresh of the source in this run; None if unset."""
+
+    @property
+    def expectations(self) -> tuple[Check, ...]:
+        """The conditions for rows that its streams declare, each with its resource."""
+        streams = {link.name: link for stream in self.streams for link in stream.chain()}
+        return tuple(
+            replace(expectation, resource=name)
+            for name, stream in streams.items()
+            for expectation in stream.expectations
+        )
 
     @property
     def needs(self) -> tuple[str, ...]:

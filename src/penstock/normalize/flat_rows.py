@@ -87,6 +87,11 @@ class FlatTable:
     rows: pa.Table
 
     @property
+    def column_types(self) -> dict[str, str]:
+        """The types of the columns in Spark SQL, by name."""
+        return {column.name: column.sql_type for column in self.columns}
+
+    @property
     def ddl(self) -> str:
         """The columns as Spark SQL."""
         return ", ".join(f"{quote_name(column.name)} {column.sql_type}" for column in self.columns)

@@ -27,6 +27,7 @@ from penstock.normalize.passthrough import can_pass_through, file_columns
 from penstock.normalize.plan import is_kept_as_json
 from penstock.normalize.quarantine import write_quarantine
 from penstock.normalize.refusals import excluded_rows
+from penstock.normalize.row_checks import row_checks
 from penstock.normalize.row_hashes import RowHashSpec, row_hash_spec, typed_hash_input
 from penstock.normalize.steps import add_row_ids, hash_row_ids, pack_rows
 from penstock.normalize.table_parts import (
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from penstock.normalize.profile import JsonForm
+    from penstock.normalize.row_checks import RowChecks
     from penstock.normalize.table_inputs import TableInput
     from penstock.normalize.table_parts import PackageContext, TablePart
     from penstock.schema import NamingConvention, StoredSchema
@@ -93,7 +95,8 @@ def normalize_frames(
     """Plan the tables of typed files; write a nested dataset only if jobs cannot read the files."""
     columns = table_input.columns or {}
     decision, layout = _decide_columns(context, table_input, table, schema)
-    if can_pass_through(table_input, layout, decision):
+    checks = row_checks(context.checks_of(decision), decision, layout)
+    if checks is None and can_pass_through(table_input, layout, decision):
         rows = _count_rows(context, table_input, columns)
         dataset = WrittenDataset(
             folders=table_input.folders,
@@ -103,7 +106,8 @@ def normalize_frames(
             is_flat=table_input.is_flat,
         )
     else:
-        dataset = write_dataset(context, _shape_frame(context, table_input, decision, layout), layout)
+        frame = _shape_frame(context, table_input, decision, layout, checks)
+        dataset = write_dataset(context, frame, layout, checks=checks.checks if checks else ())
     check_row_count(table_input, dataset)
     part = table_part(decision, dataset, schema, table)
     # The types of a frame's columns hold for all of its rows.
@@ -145,14 +149,18 @@ def _count_rows(context: PackageContext, table_input: TableInput, columns: Mappi
 
 
 def _shape_frame(
-    context: PackageContext, table_input: TableInput, decision: Decision, layout: NestedLayout
+    context: PackageContext,
+    table_input: TableInput,
+    decision: Decision,
+    layout: NestedLayout,
+    checks: RowChecks | None,
 ) -> DataFrame:
     columns = table_input.columns or {}
     file_type = StructType.fromJson(thaw(columns))
     if not file_type.fields:
         file_type = StructType().add(PLACEHOLDER_COLUMN, BooleanType())
     refused = excluded_rows(decision, layout, row_hash_spec(decision, context.naming))
-    rows = pack_rows(context.read_files(table_input, file_type), layout, columns, refused)
+    rows = pack_rows(context.read_files(table_input, file_type), layout, columns, refused, checks)
     rows = add_row_ids(rows, load_id=context.package.load_id)
     hash_input = typed_hash_input(decision, layout, context.naming)
     if hash_input is not None:

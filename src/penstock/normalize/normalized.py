@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PackageDamaged
 from penstock.package import DataFolder, ParsedLoadJobFileName, TableEntry
+from penstock.package.checks import CheckResult
 from penstock.package.manifest import job_sizes
 from penstock.schema import Schema
 from penstock.schema.origin import ColumnOrigin
@@ -25,6 +26,8 @@ class NormalizedPackage:
     schema: Schema
     origins: tuple[ColumnOrigin, ...] = ()
     """The origins of columns and types that are not in the schema before it."""
+    checks: tuple[CheckResult, ...] = ()
+    """The results of the checks of its rows."""
     report: NormalizeReport | None = None
     """None if an earlier call normalized the package."""
 
@@ -43,6 +46,7 @@ def save_normalized(
             "folders": [folder.to_dict() for folder in normalized.folders],
             "jobs": _job_entries(normalized),
             "origins": [asdict(origin) for origin in normalized.origins],
+            "checks": [result.to_dict() for result in normalized.checks],
             "destination_type": destination_type,
             "schema_before": schema_before,
         }
@@ -78,6 +82,7 @@ def load_normalized(
             folders=tuple(DataFolder.from_dict(folder) for folder in document["folders"]),
             schema=Schema.from_dict(package.normalized_schema()),
             origins=tuple(ColumnOrigin.from_dict(origin) for origin in document.get("origins", ())),
+            checks=tuple(CheckResult(**result) for result in document.get("checks", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise PackageDamaged(path=package.path, reason=f"{error} is missing or wrong in it") from error

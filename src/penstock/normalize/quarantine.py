@@ -28,18 +28,26 @@ if TYPE_CHECKING:
     from penstock.package.extract_manifest import ExtractedTable
     from penstock.package.projection.typed_values import StorageForm
     from penstock.schema import Decision, StoredSchema
+    from penstock.schema.inference_options import InferenceOptions
+    from penstock.schema.types import DataType
 
-_STORAGE_FORMS: Final[Mapping[str, StorageForm]] = {"text": "text", "bigint": "bigint"}
+_STORAGE_FORMS: Final[Mapping[str, StorageForm]] = {"text": "text", "bigint": "bigint", "bool": "bool"}
 _UNREADABLE_REASON: Final = "it cannot be read, or holds a value that its column does not take"
 _NULL_RAW: Final = f"CAST(NULL AS {RAW_TYPE}) AS raw"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuarantineTable:
-    """The decision about the quarantine table, and the layout of its rows."""
+class SystemTable:
+    """The decision about a table whose rows penstock makes itself, and the layout of its rows."""
 
     decision: Decision
     layout: NestedLayout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineTable(SystemTable):
+    """The decision about the quarantine table, and the table whose rows it gets."""
+
     source: ExtractedTable
     replay_load_id: str | None
     """The id of the load if its root rows are replayed from the quarantine."""
@@ -71,20 +79,30 @@ def quarantine_table(schema: StoredSchema, table: ExtractedTable, context: Packa
     """Decide about the quarantine table for rows of a table."""
     entry = replace(table, write_disposition=context.replay or "append")
     prior_schema = with_root_table(schema, QUARANTINE_TABLE, entry, context.table_extras)
+    quarantine = system_table(prior_schema, QUARANTINE_TABLE, QUARANTINE_COLUMNS, context.options)
+    return QuarantineTable(
+        decision=quarantine.decision,
+        layout=quarantine.layout,
+        source=table,
+        replay_load_id=context.package.load_id if context.replay else None,
+    )
+
+
+def system_table(
+    schema: StoredSchema, name: str, columns: Mapping[str, DataType], options: InferenceOptions
+) -> SystemTable:
+    """Decide about a table whose rows penstock makes itself, with all of these columns."""
     leaves = {
         key: (key, Leaf(storage_form=_STORAGE_FORMS[data_type], forms=frozenset()))
-        for key, data_type in QUARANTINE_COLUMNS.items()
+        for key, data_type in columns.items()
     }
     evidence = [Evidence(path=(), type="object")]
     evidence += [
         Evidence(path=(key,), type=data_type, first=(0, number))
-        for number, (key, data_type) in enumerate(QUARANTINE_COLUMNS.items(), 1)
+        for number, (key, data_type) in enumerate(columns.items(), 1)
     ]
-    return QuarantineTable(
-        decision=decide(prior_schema, QUARANTINE_TABLE, evidence, context.options),
-        layout=NestedLayout(Object(fields=leaves)),
-        source=table,
-        replay_load_id=context.package.load_id if context.replay else None,
+    return SystemTable(
+        decision=decide(schema, name, evidence, options), layout=NestedLayout(Object(fields=leaves))
     )
 
 

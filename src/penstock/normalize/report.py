@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.interfaces.humanize import human_count, human_size
+from penstock.package.checks import CheckResult, check_notes
 from penstock.package.metrics import DataWriterMetrics, metric_rows, sum_by_table, time_after
 from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.package.step_result import StepResult
@@ -82,6 +83,12 @@ def contract_rejects(decision: Decision) -> tuple[Reject, ...]:
 def keyless_reject(table: str, count: int) -> Reject:
     """Return the reject of rows that lack a part of their merge key."""
     reason = "a part of the primary key has no value"
+    return Reject(table=table, column=None, mode="discard_row", count=count, reason=reason)
+
+
+def check_reject(table: str, check: str, count: int) -> Reject:
+    """Return the reject of rows that fail a check and are quarantined."""
+    reason = f"they fail check {check!r}, see the table {QUARANTINE_TABLE}"
     return Reject(table=table, column=None, mode="discard_row", count=count, reason=reason)
 
 
@@ -181,6 +188,8 @@ class NormalizeReport:
     started_at: datetime | None = None
     jobs: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
     """The address and the bytes of the files of each job, by its id."""
+    checks: tuple[CheckResult, ...] = ()
+    """The results of the checks of its rows."""
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -218,7 +227,7 @@ class NormalizeReport:
             for root in self.roots
             if root.unreadable
         ]
-        return [*map(str, self.rejects), *unreadable]
+        return [*map(str, self.rejects), *unreadable, *check_notes(self.checks)]
 
     def with_loaded(self, rows: Mapping[str, int | None]) -> NormalizeReport:
         """Return the report with unknown counts taken from the load."""
@@ -244,6 +253,7 @@ class NormalizeReport:
         lines += [f"  {', '.join(map(str, self.steps))}"] if self.steps else []
         for root in self.roots:
             lines += _root_lines(root)
+        lines += [f"  {note}" for note in check_notes(self.checks)]
         return "\n".join(lines)
 
 
@@ -310,6 +320,11 @@ class NormalizeInfo(StepResult[NormalizeReport]):
         return tuple(reject for package in self.packages for reject in package.rejects)
 
     @property
+    def checks(self) -> tuple[CheckResult, ...]:
+        """The results of the checks of all packages."""
+        return tuple(result for package in self.packages for result in package.checks)
+
+    @property
     def seconds(self) -> float:
         """The duration of all packages."""
         return sum((package.seconds for package in self.packages), 0.0)
@@ -333,6 +348,11 @@ class NormalizeInfo(StepResult[NormalizeReport]):
                 for package in self.packages
                 for root in package.roots
                 for change in root.changes
+            ],
+            "checks": [
+                {"load_id": package.load_id, **result.to_dict()}
+                for package in self.packages
+                for result in package.checks
             ],
             "rejects": [
                 {

@@ -16,6 +16,7 @@ from penstock.normalize.profile import RowProfile, profile_rows
 from penstock.normalize.quarantine import write_quarantine
 from penstock.normalize.refusals import excluded_rows
 from penstock.normalize.report import contract_rejects
+from penstock.normalize.row_checks import row_checks
 from penstock.normalize.row_hashes import row_hash_spec
 from penstock.normalize.row_numbers import row_number
 from penstock.normalize.small_tables import write_small_tables
@@ -67,9 +68,9 @@ def normalize_rows(
     profile, is_complete = sample.profile, sample.is_complete
     decision = decide(schema, table, profile.evidence, context.options).check()
     if is_complete and not profile.unreadable:
-        small_part = write_small_tables(context, decision, profile, sample.texts, schema, table)
-        if small_part is not None:
-            yield small_part
+        small_parts = write_small_tables(context, decision, profile, sample.texts, schema, table_input.table)
+        if small_parts:
+            yield from small_parts
             return
     texts = add_row_ids(_read_texts(context, table_input), load_id=context.package.load_id)
     datasets: list[WrittenDataset] = []
@@ -211,8 +212,9 @@ def _parse_and_write(
         compares_texts=is_mostly_round_trip(first_texts, layout),
     )
     refused = excluded_rows(decision, layout, row_hash_spec(decision, context.naming))
-    rows = parse_rows(texts, layout, make_check, refused).select("id", "raw", "row")
-    return write_dataset(context, rows, layout)
+    checks = row_checks(context.checks_of(decision), decision, layout)
+    rows = parse_rows(texts, layout, make_check, refused, checks).select("id", "raw", "row")
+    return write_dataset(context, rows, layout, checks=checks.checks if checks else ())
 
 
 def _profile_unexpected(unexpected: DataFrame, table_input: TableInput, *, limit: int) -> list[RowProfile]:

@@ -11,9 +11,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.interfaces.progress import Collector
+from penstock.normalize.checks import checks_by_table, quarantine_checks
 from penstock.normalize.frames import normalize_frames
 from penstock.normalize.jobs import add_jobs, written_bytes
 from penstock.normalize.normalized import NormalizedPackage
+from penstock.normalize.package_checks import evaluate_checks, write_check_results
 from penstock.normalize.plan import plan_layout
 from penstock.normalize.prior_schema import (
     has_seen_data,
@@ -32,6 +34,7 @@ from penstock.normalize.small_tables import write_small_tables
 from penstock.normalize.table_inputs import TableInput, table_inputs
 from penstock.normalize.table_parts import DriverBudget, PackageContext, TablePart, table_part, write_dataset
 from penstock.package import DataFolder, Package
+from penstock.package.checks import CHECKS_TABLE
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.folder import data_files, list_folders
 from penstock.package.manifest import job_sizes
@@ -47,7 +50,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.interfaces import DestinationCapabilitiesContext
+    from penstock.interfaces.check import Check
     from penstock.package import TableEntry
+    from penstock.package.checks import CheckResult
     from penstock.package.extract_manifest import ExtractedTable
     from penstock.schema import NamingConvention, Schema, StoredSchema
     from penstock.schema.origin import ColumnOrigin
@@ -70,12 +75,14 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     collector: Collector | None = None,
     truncated: Sequence[ExtractedTable] = (),
     describe_jobs: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
+    gates: Sequence[Check] = (),
 ) -> NormalizedPackage:
     """Write every extracted table in its final shape, with its nested tables, and add a job for each.
 
     `table_extras` are hints of every table, `table_defaults` of tables without such a hint. `capabilities`
     are those of the destination; `can_alter` are the types that it can change into one another. `truncated`
-    tables are left without rows. `describe_jobs` names a table in Spark's UI for the jobs of a block.
+    tables are left without rows. `describe_jobs` names a table in Spark's UI for the jobs of a block. `gates`
+    are checks besides those that the package carries; the caller decides what a failed check prevents.
 
     Idempotent: each attempt writes to a new folder, and takes effect with `save_normalized`.
     """
@@ -84,6 +91,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     settings = settings or NormalizeConfiguration()
     extracted = ExtractManifest.from_dict(package.read_extracted())
     progress = TableProgress(collector or Collector())
+    checks = _checks_of_package(extracted, naming, gates)
     context = PackageContext(
         package=package,
         spark=spark,
@@ -96,6 +104,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
         quarantine=settings.quarantine or extracted.replay is not None,
         stopwatch=Stopwatch(progress.step),
         driver_budget=DriverBudget(settings.driver_rows),
+        quarantine_checks={table: quarantine_checks(of_table) for table, of_table in checks.items()},
         extracted_files=_list_row_files(package, extracted.tables),
         replay=extracted.replay,
     )
@@ -103,9 +112,18 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     inputs = table_inputs(extracted.tables, truncated)
     with package.store.folders_synced_at_end():
         roots, stored = _normalize_tables(context, inputs, declared, table_defaults, progress, describe_jobs)
-        schema_after = _schema_after(schema, stored, roots)
         folders = _describe_folders(context, roots)
         entries = [entry for parts in roots.values() for entry in add_jobs(package, parts, folders, attempt)]
+        results: tuple[CheckResult, ...] = ()
+        if checks:
+            with describe_jobs(CHECKS_TABLE):
+                results = evaluate_checks(context, checks, roots, entries)
+            part = write_check_results(context, results, stored)
+            roots[CHECKS_TABLE], stored = [part], part.schema
+            checks_folders = {flat.folder.path: flat.folder for flat in part.dataset.flat_files.values()}
+            folders |= checks_folders
+            entries += add_jobs(package, [part], checks_folders, attempt)
+        schema_after = _schema_after(schema, stored, roots)
     sizes = written_bytes(roots, folders)
     return NormalizedPackage(
         tables=tuple(entries),
@@ -121,8 +139,22 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
             bytes_out=sum(sizes.values()),
             started_at=started_at,
             jobs=_job_files(package, entries, folders.values()),
+            checks=results,
         ),
+        checks=results,
     )
+
+
+def _checks_of_package(
+    extracted: ExtractManifest, naming: NamingConvention, gates: Sequence[Check]
+) -> dict[str, tuple[Check, ...]]:
+    """Return the checks of a package by table."""
+    resources = {
+        naming.normalize_tables_path(table.table): table.resource
+        for table in extracted.tables
+        if table.table != QUARANTINE_TABLE
+    }
+    return checks_by_table([*extracted.checks, *gates], resources, naming.normalize_tables_path)
 
 
 def _list_row_files(package: Package, tables: Sequence[ExtractedTable]) -> Mapping[str, Mapping[str, int]]:
@@ -183,18 +215,20 @@ def _normalize_table(
     context: PackageContext, table_input: TableInput, table: str, schema: StoredSchema
 ) -> Iterator[TablePart]:
     if not table_input.folders:
-        return _normalize_empty(context, table, schema)
+        return _normalize_empty(context, table_input, table, schema)
     normalize_input = normalize_rows if table_input.columns is None else normalize_frames
     return normalize_input(context, table_input, table, schema)
 
 
-def _normalize_empty(context: PackageContext, table: str, schema: StoredSchema) -> Iterator[TablePart]:
+def _normalize_empty(
+    context: PackageContext, table_input: TableInput, table: str, schema: StoredSchema
+) -> Iterator[TablePart]:
     """Write an empty dataset for a table that is truncated or created: loads need no special case."""
     profile = RowProfile(evidence=(Evidence(path=(), type="object"),))
     decision = decide(schema, table, profile.evidence, context.options).check()
-    small_part = write_small_tables(context, decision, profile, {}, schema, table)
-    if small_part is not None:
-        yield small_part
+    small_parts = write_small_tables(context, decision, profile, {}, schema, table_input.table)
+    if small_parts:
+        yield from small_parts
         return
     layout = plan_layout(decision, profile)
     dataset = write_dataset(context, context.spark.createDataFrame([], layout.columns), layout)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from penstock.normalize.nested_layout import NestedLayout
     from penstock.normalize.refusals import RefusedRows
+    from penstock.normalize.row_checks import RowChecks
     from penstock.normalize.row_hashes import RowHashSpec
 
 # Spark's default limit of one text is 20 million characters.
@@ -62,11 +63,12 @@ def parse_rows(
     layout: NestedLayout,
     make_check: Callable[[str], RowCheck] | None = None,
     refused: Sequence[RefusedRows] = (),
+    row_checks: RowChecks | None = None,
 ) -> DataFrame:
     """Replace the column `text` by `row` and `raw`; keep all other columns.
 
     `make_check` returns the SQL that selects rows which keep their text in `raw`, given the column that
-    Spark fills where parsing fails. Rows that are `refused` keep it too.
+    Spark fills where parsing fails. Rows that are `refused` or fail one of `row_checks` keep it too.
     """
     corrupt = _CORRUPT_COLUMN
     while corrupt in layout.root.fields or corrupt in {name for name, _ in layout.root.fields.values()}:
@@ -86,7 +88,10 @@ def parse_rows(
     check = make_check(corrupt_column) if make_check else RowCheck(unexpected=f"{corrupt_column} IS NOT NULL")
     if check.measures:
         rows = rows.selectExpr("*", *check.measures)
+    if row_checks is not None:
+        rows = row_checks.add_to(rows)
     cases = [f"WHEN {check.unexpected} THEN {_raw_struct('NULL', 'NULL', 'NULL')}"]
+    refused = [*refused, *(row_checks.refusals if row_checks else ())]
     cases += [f"WHEN {refusal.condition} THEN {_refused_raw(refusal)}" for refusal in refused]
     fields = ", ".join(quote_name("row", name) for name, _ in layout.root.fields.values())
     row = f"struct({fields})" if fields else "CAST(NULL AS BOOLEAN)"
@@ -94,12 +99,16 @@ def parse_rows(
 
 
 def pack_rows(
-    files: DataFrame, layout: NestedLayout, columns: Mapping[str, Any], refused: Sequence[RefusedRows] = ()
+    files: DataFrame,
+    layout: NestedLayout,
+    columns: Mapping[str, Any],
+    refused: Sequence[RefusedRows] = (),
+    row_checks: RowChecks | None = None,
 ) -> DataFrame:
     """Put the columns of typed files into the struct `row`, with `file`, `position` and `raw` beside it.
 
     Fields and columns match by position: the names in the files are plain identifiers, not the user's. Rows
-    that are `refused` have their JSON in `raw`.
+    that are `refused` or fail one of `row_checks` have their JSON in `raw`.
     """
     if layout.root.fields:
         row = F.struct(*(F.col(column["name"]) for column in columns["fields"])).cast(sql_type(layout.root))
@@ -110,11 +119,14 @@ def pack_rows(
         F.col("_metadata.file_path").alias("file"),
         F.col("_metadata.row_index").alias("position"),
     )
+    if row_checks is not None:
+        rows, refused = row_checks.add_to(rows), [*refused, *row_checks.refusals]
     if not refused:
         return rows.withColumn("raw", F.lit(None).cast(RAW_TYPE))
     json = f"to_json(CAST(row AS {raw_key_sql_type(layout.root)}))" if layout.root.fields else "'{}'"
     cases = (f"WHEN {refusal.condition} THEN {_refused_raw(refusal, text=json)}" for refusal in refused)
-    return rows.withColumn("raw", F.expr(f"CASE {' '.join(cases)} END"))
+    raw = F.expr(f"CASE {' '.join(cases)} END").alias("raw")
+    return rows.select("row", "file", "position", raw)
 
 
 def _refused_raw(refused: RefusedRows, *, text: str = "text") -> str:

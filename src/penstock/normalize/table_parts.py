@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pyspark.sql import functions as F
 
 from penstock.errors import InternalError
+from penstock.normalize.checks import expectation_rule
 from penstock.normalize.nested_layout import ListOf, Object
 from penstock.normalize.plan import plan_tables
 from penstock.normalize.refusals import KEYLESS_RULE, refusal_counts
-from penstock.normalize.report import Reject, contract_rejects, keyless_reject, root_report
+from penstock.normalize.report import Reject, check_reject, contract_rejects, keyless_reject, root_report
 from penstock.package.sql import quote_name
 from penstock.schema.layout import canonical_row_and_keys
 from penstock.schema.value_path import EACH
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from penstock.interfaces import DestinationCapabilitiesContext
+    from penstock.interfaces.check import Check
+    from penstock.normalize.flat_rows import FlatTable
     from penstock.normalize.nested_layout import LayoutNode, NestedLayout
     from penstock.normalize.plan import TablePlan
     from penstock.normalize.progress import Stopwatch
@@ -69,11 +72,17 @@ class PackageContext:
     quarantine: bool
     stopwatch: Stopwatch
     driver_budget: DriverBudget
+    quarantine_checks: Mapping[str, Sequence[Check]]
+    """The checks of root tables whose failing rows are quarantined."""
     extracted_files: Mapping[str, Mapping[str, int]]
     """The sizes of extracted files by folder and name; folders that are not in it are listed one by one."""
     capabilities: DestinationCapabilitiesContext | None = None
     replay: Literal["merge", "replace"] | None = None
     """How rows are replayed from the quarantine: the disposition of its table. None: they are new."""
+
+    def checks_of(self, decision: Decision) -> Sequence[Check]:
+        """Return the checks of the root table of a decision whose failing rows are quarantined."""
+        return self.quarantine_checks.get(decision.tables.get((), ""), ())
 
     def address(self, folder: str) -> str:
         """Return the path of a folder as Spark takes it."""
@@ -100,6 +109,8 @@ class FlatFiles:
     columns: str
     """The columns as Spark SQL."""
     rows: int
+    content: FlatTable | None = None
+    """The rows, if the driver wrote them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +126,8 @@ class WrittenDataset:
     refused: int = 0
     """Root rows that are left out, because the contract refuses them or because they have no key."""
     keyless: int = 0
+    refused_by_check: Mapping[str, int] = field(default_factory=dict)
+    """Root rows that are left out because they fail a check, by its name."""
     list_sizes: Mapping[ValuePath, int] = field(default_factory=dict)
     """The number of elements of each list that is in no other list."""
     passthrough_columns: Mapping[str, Any] | None = None
@@ -174,23 +187,36 @@ def table_part(
         nested=nested,
         refused=dataset.refused,
     )
-    if dataset.keyless:
-        report = replace(report, rejects=(keyless_reject(table, dataset.keyless),))
+    rejects = [keyless_reject(table, dataset.keyless)] if dataset.keyless else []
+    rejects += [check_reject(table, name, count) for name, count in dataset.refused_by_check.items() if count]
+    report = replace(report, rejects=tuple(rejects))
     return TablePart(
         dataset=dataset, plans=plans, report=report, schema=decision.schema, origins=decision.origins
     )
 
 
 def write_dataset(
-    context: PackageContext, rows: DataFrame, layout: NestedLayout, *, step: str = "shape"
+    context: PackageContext,
+    rows: DataFrame,
+    layout: NestedLayout,
+    *,
+    step: str = "shape",
+    checks: Sequence[Check] = (),
 ) -> WrittenDataset:
-    """Write the columns `id`, `raw` and `row` to a new folder, and count the rows in the same job."""
+    """Write the columns `id`, `raw` and `row` to a new folder, and count the rows in the same job.
+
+    Rows that are refused because of `checks` are counted by check.
+    """
     folder = next(context.new_folders)
     lists = dict(enumerate(list_sizes(layout).items()))
     sums = {
         _UNEXPECTED: F.count_if(F.expr(IS_UNEXPECTED)),
         _REFUSED: F.count("raw.rule"),
         _KEYLESS: F.count_if(F.col("raw.rule") == KEYLESS_RULE),
+    }
+    sums |= {
+        f"check{n}": F.count_if(F.col("raw.rule") == expectation_rule(check))
+        for n, check in enumerate(checks)
     }
     sums |= {
         f"list{n}": F.sum(F.expr(f"CASE WHEN raw IS NULL THEN {size} END")) for n, (_, size) in lists.items()
@@ -211,6 +237,7 @@ def write_dataset(
         unexpected=counts[_UNEXPECTED],
         refused=counts[_REFUSED],
         keyless=counts[_KEYLESS],
+        refused_by_check={check.name: counts[f"check{n}"] for n, check in enumerate(checks)},
         list_sizes={path: counts[f"list{n}"] or 0 for n, (path, _) in lists.items()},
     )
 

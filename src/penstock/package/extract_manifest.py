@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from penstock.errors import PackageDamaged, UnsafePath
+from penstock.interfaces.check import Check
 from penstock.interfaces.job_file_name import ParsedLoadJobFileName
 from penstock.interfaces.refresh import Refresh
 from penstock.package.layout import EXTRACTED_FILE
@@ -86,6 +87,8 @@ class ExtractManifest:
     """The refresh that this package applies, if any."""
     change_id: str | None = None
     """The id of the manual state change that this package applies, if any."""
+    checks: tuple[Check, ...] = ()
+    """The checks of its rows, except functions."""
 
     @property
     def replay(self) -> Literal["merge", "replace"] | None:
@@ -112,6 +115,7 @@ class ExtractManifest:
             "contract": thaw(self.contract),
             "refresh": None if self.refresh is None else self.refresh.to_dict(),
             "change": self.change_id,
+            "checks": [check.to_dict() for check in self.checks] or None,
         }
         return {key: value for key, value in document.items() if value is not None}
 
@@ -130,6 +134,7 @@ class ExtractManifest:
                     contract=freeze(document.get("contract")),
                     refresh=_parse_refresh(document.get("refresh")),
                     change_id=document.get("change"),
+                    checks=tuple(map(Check.from_dict, document.get("checks", ()))),
                 )
             )
         except (KeyError, TypeError, AttributeError, RecursionError, UnsafePath) as error:

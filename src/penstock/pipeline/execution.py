@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from penstock.config import logger, redact
+from penstock.config import logger
 from penstock.errors import SlotTaken, in_stage
 from penstock.extract.waves.checkpoints import has_waves
 from penstock.extract.waves.executors import ExecutorBackend
@@ -22,6 +22,7 @@ from penstock.package import Manifest
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.trust import require_trust
 from penstock.pipeline.boundaries import remove_old_boundaries
+from penstock.pipeline.check_failures import discard_failed, raise_if_stopped, require_conditions
 from penstock.pipeline.drop import finish_abort
 from penstock.pipeline.extraction import Extraction
 from penstock.pipeline.last_target import save_last_target
@@ -92,23 +93,13 @@ class Execution:
         self._table_defaults = {"file_format": file_format} if file_format else {}
         self._last_sequence = 0
         recorder.watch, recorder.package_location = self._workspace.watch, self._packages.store.path("")
-        recorder.destination_info = {
-            "destination_name": target.destination.destination_name,
-            "destination_type": target.destination.destination_type,
-            "environment": target.destination.environment,
-            "destination_displayable_credentials": str(target.config),
-            "destination_fingerprint": target.config.fingerprint(),
-            "dataset_name": target.pipeline.dataset_name,
-            "location": self._workspace.client.displayable_location(),
-            "staging_name": target.staging and target.staging.destination_name,
-            "staging_type": target.staging and target.staging.destination_type,
-            "staging_displayable_credentials": target.staging_bucket and redact(target.staging_bucket),
-        }
+        recorder.destination_info = target.displayable_facts(self._workspace.client.displayable_location())
 
     # --- the calls
 
     def run(self, flows: Sequence[Flow]) -> None:
         """Load pending packages; if none were pending, or the settings say so, extract and load new data."""
+        require_conditions(flows)
         self._workspace.set_session_needs(flows)
         with self._lease("load") as lease:  # before extraction, errors are those of pending loads
             last = self._last_sealed_load(lease)
@@ -126,7 +117,8 @@ class Execution:
             with closing(self._extraction(lease, resumable).extract(flows)) as packages:
                 # With a commit interval a package is loaded before the next one is extracted.
                 for package in packages:
-                    self._normalize_and_load(package, lease)
+                    with discard_failed(self._packages, package, lease):
+                        self._normalize_and_load(package, lease)
             if not self._recorder.load_reports:
                 # This run must not report that nothing was to load if a run that took over has loaded it.
                 lease.confirm()
@@ -137,6 +129,7 @@ class Execution:
 
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract into packages for a later run. Spark is not started for Python rows."""
+        require_conditions(flows)
         self._record_start()
         self._workspace.set_session_needs(flows)
         try:
@@ -370,6 +363,7 @@ class Execution:
         if normalized is None:
             normalized = self._normalize(package, extracted, snapshot.schema, lease)
         with self._load_stage(package.load_id):
+            raise_if_stopped(normalized.checks)
             manifest = self._seal(package, extracted, snapshot, normalized, lease)
         self._load_sealed(manifest, lease)
 
@@ -420,6 +414,11 @@ class Execution:
                 describe_jobs=self._workspace.watch.describe,
             )
             lease.check()
+            if normalized.report is not None:
+                self._recorder.record_normalized(normalized.report)
+            if not package.is_plan:
+                # Without a result the next call evaluates the checks again.
+                raise_if_stopped(normalized.checks)
             save_normalized(
                 package,
                 normalized,
@@ -427,8 +426,6 @@ class Execution:
                 schema_before=schema_version(prior_schema),
             )
             self._target.pipeline.schema_files.export(normalized.schema)
-        if normalized.report is not None:
-            self._recorder.record_normalized(normalized.report)
         return normalized
 
     def _seal(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock.config import logger
 from penstock.errors import PackageDamaged, PlanExpired, PlanOutdated, UsageError
 from penstock.extract.waves.executors import ExecutorBackend
 from penstock.load.changes import affected_tables, count_changes, table_states
 from penstock.normalize.normalized import load_normalized, schema_version
+from penstock.package.checks import CHECKS_TABLE
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.layout import PLANNED_FILE
 from penstock.package.manifest import job_sizes
 from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.pipeline.boundaries import remove_old_boundaries
+from penstock.pipeline.check_failures import require_conditions
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.plan import (
     LoadPlan,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.restore import PipelineSnapshot
 
 _LOG = logger("penstock.pipeline")
+_SYSTEM_TABLES: Final = (QUARANTINE_TABLE, CHECKS_TABLE)
 
 
 class PlanExecution(Execution):
@@ -46,6 +49,7 @@ class PlanExecution(Execution):
 
     def plan(self, flows: Sequence[Flow]) -> LoadPlan:
         """Extract and normalize into packages that only `apply` loads, and count what they would change."""
+        require_conditions(flows)
         self._workspace.set_session_needs(flows)
         with self._lease("extract") as lease:
             last = self._last_sealed_load(lease)
@@ -138,7 +142,7 @@ class PlanExecution(Execution):
                 planned_schema_changes(
                     snapshot.schema.tables,
                     normalized.schema.tables,
-                    [entry.table for entry in manifest.tables if entry.table != QUARANTINE_TABLE],
+                    [entry.table for entry in manifest.tables if entry.table not in _SYSTEM_TABLES],
                     manifest.origins,
                 )
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from penstock.config import read_settings
+from penstock.config import read_settings, redact
 from penstock.errors import UsageError
 from penstock.interfaces import (
     DestinationClientDwhConfiguration,
@@ -46,6 +46,21 @@ class Target:
     def destination_type(self) -> str:
         """The type of the destination in the state."""
         return self.config.destination_type or self.destination.to_name(self.destination.destination_type)
+
+    def displayable_facts(self, location: str) -> dict[str, Any]:
+        """Return the facts of the destination that results show, without secrets."""
+        return {
+            "destination_name": self.destination.destination_name,
+            "destination_type": self.destination.destination_type,
+            "environment": self.destination.environment,
+            "destination_displayable_credentials": str(self.config),
+            "destination_fingerprint": self.config.fingerprint(),
+            "dataset_name": self.pipeline.dataset_name,
+            "location": location,
+            "staging_name": self.staging and self.staging.destination_name,
+            "staging_type": self.staging and self.staging.destination_type,
+            "staging_displayable_credentials": self.staging_bucket and redact(self.staging_bucket),
+        }
 
     def client(self, schema_name: str | None = None) -> JobClientBase:
         """Return a client without a session: it reads what the destination stores, and writes nothing."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
+    from penstock.interfaces.check import Check
     from penstock.interfaces.source import ItemStep, Limit
     from penstock.interfaces.work_items import RateLimit
     from penstock.sources.user_function import UserFunction
@@ -49,6 +50,7 @@ class Declaration:
     paces_itself: bool = False
     modules: tuple[ModuleType, ...] = ()
     """Modules that are serialized with the function."""
+    expectations: tuple[Check, ...] = ()
 
     def with_step(self, step: ItemStep, insert_at: int | None) -> Declaration:
         """Return a copy with a step at the end, or at `insert_at`, where 0 is the data or the transformer."""

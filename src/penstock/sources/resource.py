@@ -13,6 +13,7 @@ from penstock.errors import (
     UnsupportedData,
     UsageError,
 )
+from penstock.interfaces.check import make_expectation
 from penstock.interfaces.declared_tables import declared_tables
 from penstock.interfaces.flow_reader import read_flow
 from penstock.interfaces.frames import frame_kind
@@ -22,6 +23,7 @@ from penstock.interfaces.source import DeclarationBase, Flow, ItemStep, Limit, S
 from penstock.schema import naming_convention
 from penstock.schema.frozen_map import thaw
 from penstock.sources.declaration import Declaration
+from penstock.sources.expectations import declared_expectations
 from penstock.sources.resource_cursor import cursor_step
 from penstock.sources.section import module_section
 from penstock.sources.state import resource_state
@@ -30,6 +32,7 @@ from penstock.sources.user_function import UserFunction, step_takes_mark
 
 if TYPE_CHECKING:
     from penstock.config import BaseConfiguration
+    from penstock.interfaces.check import Check, OnFail
     from penstock.interfaces.hints import NestedValues
     from penstock.schema import TTableSchema
 
@@ -91,6 +94,7 @@ class Resource(DeclarationBase):
                 is_transformer=takes_item,
                 hints=hints,
                 selected=selected,
+                expectations=declared_expectations(data),
             ).with_cursor_step(),
             parent=data_from,
         )
@@ -379,6 +383,28 @@ class Resource(DeclarationBase):
     def select_tables(self, *table_names: str) -> Self:
         """Keep only rows of these tables, for resources that write to several."""
         self.change(tables=frozenset(table_names))
+        return self
+
+    @property
+    def expectations(self) -> tuple[Check, ...]:
+        """The conditions for the rows of its tables."""
+        return self.declaration.expectations
+
+    def expect(
+        self, name: str, expression: str, *, on_fail: OnFail = "warn", table: str | None = None
+    ) -> Self:
+        """Add a condition in Spark SQL that is true for each row, as the decorator `expect` does."""
+        return self.add_expectation(make_expectation(name, expression, on_fail=on_fail, table=table))
+
+    def add_expectation(self, expectation: Check) -> Self:
+        """Add a condition after the others; those of one table have different names."""
+        key = (expectation.table, expectation.name)
+        if key in {(other.table, other.name) for other in self.expectations}:
+            raise UsageError(
+                f"{self.name} has two expectations with the name {expectation.name!r}",
+                hint="give each expectation of a table its own name",
+            )
+        self.change(expectations=(*self.expectations, expectation))
         return self
 
     @property

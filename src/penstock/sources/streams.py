@@ -79,6 +79,7 @@ class _StreamBuilder:
             resource=resource,
             work=_work_item_spec(declaration, open_function),
             needs=declaration.needs,
+            expectations=declaration.expectations,
         )
 
     def _open_function(

@@ -133,6 +133,11 @@ def _final_steps(
     yield SelectStep(tuple(f"{columns[name]} AS {quote_name(name)}" for name in dict.fromkeys(names)), where)
 
 
+def root_columns(projection: Projection) -> dict[str, str]:
+    """Return SQL for the columns of a root table, as functions of the nested row."""
+    return {column.name: _column_sql(column) for column in projection.columns}
+
+
 def level_elements(level: Level) -> str:
     """Return SQL for the list whose elements are the rows of a level."""
     lists = [list_elements(at, stored) for at, stored in level.lists]
