@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 OnFail = Literal["warn", "quarantine", "stop"]
-"""What a failed check does: it is only reported, rows that fail are quarantined, or nothing is published."""
+"""The effect of a failed check: a note, rows that are quarantined, or a load that is not published."""
 CheckKind = Literal["expectation", "row_count", "null_share", "unique", "freshness", "function"]
 ON_FAIL: Final[tuple[OnFail, ...]] = get_args(OnFail)
 

@@ -20,7 +20,7 @@ _MAX_EXAMPLE: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFigures:
-    """What was counted for one check in the rows of one table."""
+    """The counts of one check in the rows of one table."""
 
     total_rows: int
     failed_rows: int = 0

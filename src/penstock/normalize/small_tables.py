@@ -157,7 +157,7 @@ def _can_write_in_driver(context: PackageContext, decision: Decision) -> bool:
 
 
 def _with_ids(rows: list[FlatInput], hash_spec: RowHashSpec | None) -> list[FlatInput]:
-    """Return rows whose ids are hashes of keys or of whole rows, if a spec says so.
+    """Return rows whose ids are hashes of keys or of whole rows, if there is a hash spec.
 
     The hashes are those of the function that Spark runs too.
     """
