@@ -16,6 +16,7 @@ from penstock.config import TCredentials, TSecretStrValue, TSecretValue
 from penstock.config.accessor import config, secrets
 from penstock.destinations import destination
 from penstock.errors import PenstockError
+from penstock.interfaces import gates
 from penstock.interfaces.hooks import RunHooks
 from penstock.pipeline import progress, retry
 from penstock.pipeline.factory import attach, dataset, pipeline, run
@@ -60,6 +61,7 @@ __all__ = [
     "destination",
     "destinations",
     "expect",
+    "gates",
     "mark",
     "pipeline",
     "progress",

@@ -92,6 +92,7 @@ def test_public_names_keep_their_types_after_every_module_was_imported() -> None
         "destination": "function",
         "destinations": "module",
         "expect": "function",
+        "gates": "module",
         "mark": "module",
         "pipeline": "function",
         "progress": "module",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from penstock.extract.nodes import Node
     from penstock.extract.waves.executors import ExecutorBackend
     from penstock.extract.waves.split import WaveResource
+    from penstock.interfaces.check import Check
     from penstock.interfaces.frame_engine import FrameEngine, RowSender
     from penstock.interfaces.refresh import Refresh
     from penstock.interfaces.source import Flow, Stream
@@ -190,7 +191,7 @@ class Extractor:
             state=typed_copy(self._state),
             contract=self._flow.contract,
             refresh=self._refresh,
-            checks=self._flow.expectations,
+            checks=(*self._flow.expectations, *self._gates({*declared, *(each.table for each in tables)})),
         )
         self._refresh = None
         nodes = list(_all_nodes(engine.roots))
@@ -237,6 +238,15 @@ class Extractor:
             in_scope(sections=flow.sections),
         ):
             yield
+
+    def _gates(self, tables: Collection[str]) -> Iterator[Check]:
+        """Yield the gates of tables of this flow, nested ones too; a run may have other flows."""
+        naming = self._schema.naming
+        names = {naming.normalize_tables_path(table) for table in tables} | self._schema_tables.keys()
+        for gate in self._flow.gates:
+            table = naming.normalize_tables_path(gate.table or "")
+            if self._flow.is_only_one or any(f"{table}__".startswith(f"{name}__") for name in names):
+                yield gate
 
     def _prepare_engine(self, package: Package) -> ExtractEngine:
         """Return the engine: created for the first package, with its context updated for later ones."""

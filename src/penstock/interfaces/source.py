@@ -105,6 +105,10 @@ class Flow:
     """The schema contract of the run; None if unset."""
     refresh: TRefreshMode | None = None
     """The refresh of the source in this run; None if unset."""
+    gates: tuple[Check, ...] = ()
+    """The gates of the run."""
+    is_only_one: bool = True
+    """Whether the run has no other flow, so that each gate is for a table of this one."""
 
     @property
     def expectations(self) -> tuple[Check, ...]:

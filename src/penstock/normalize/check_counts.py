@@ -7,10 +7,12 @@ one aggregate for each table; a second job fetches examples if rows fail.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+import pyarrow.compute as pc
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
@@ -20,7 +22,7 @@ from penstock.normalize.row_conditions import UnsupportedCondition, compile_cond
 from penstock.package.sql import literal, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from penstock.normalize.flat_rows import FlatTable
 
 _MAX_EXAMPLES: Final = 5
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,8 @@ def count_checks(
         table = tables.get(name)
         for check in of_table:
             counted = NO_ROWS if table is None else _count_in_driver(check, table)
+            if counted is None and table is not None and check.function is not None:
+                counted = _call_function(check, table, check.function)
             if counted is None:
                 remaining.setdefault(name, []).append(check)
             else:
@@ -86,9 +91,36 @@ def _count_in_driver(check: Check, table: CheckedTable) -> CheckFigures | None:
     """Return the figures of rows that the driver has; None if Spark must count them."""
     if check.on_fail == "quarantine" and table.rows is not None:
         return _with_quarantined(check, table, table.rows, 0)
-    if table.content is None:
+    if check.kind == "row_count" and table.rows is not None:
+        return CheckFigures(total_rows=table.rows)
+    if table.content is None or check.kind == "function":
         return None
-    rows, column_types = table.content.rows, table.content.column_types
+    if check.kind == "expectation":
+        return _count_failing(check, table.content)
+    return _count_gate(check, table.content)
+
+
+def _count_gate(check: Check, content: FlatTable) -> CheckFigures | None:
+    rows, names = content.rows, _used_columns([check], content.column_types)
+    total = rows.num_rows
+    match check.kind:
+        case "null_share":
+            nulls = rows.column(names[0]).null_count if names else total
+            return CheckFigures(total_rows=total, failed_rows=nulls)
+        case "unique":
+            has_key = len(names) == len({column.lower() for column in check.columns})
+            keys = [key for key in _values(rows, names) if None not in key] if has_key else []
+            return CheckFigures(total_rows=total, failed_rows=len(keys) - len(set(keys)))
+        case "freshness" if not names:
+            return CheckFigures(total_rows=total)
+        case "freshness" if content.column_types[names[0]] == "TIMESTAMP":
+            return CheckFigures(total_rows=total, newest=pc.max(rows.column(names[0])).as_py())
+        case _:
+            return None
+
+
+def _count_failing(check: Check, content: FlatTable) -> CheckFigures | None:
+    rows, column_types = content.rows, content.column_types
     try:
         failing = failing_rows(rows, column_types, [check])
     except UnsupportedCondition:
@@ -100,8 +132,17 @@ def _count_in_driver(check: Check, table: CheckedTable) -> CheckFigures | None:
     return CheckFigures(total_rows=rows.num_rows, failed_rows=len(failing), example=example)
 
 
+def used_columns(check: Check) -> tuple[str, ...]:
+    """Return the columns that a check names."""
+    return condition_columns(check.expression) if check.kind == "expectation" else check.columns
+
+
+def _values(rows: pa.Table, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    return zip(*(rows.column(name).to_pylist() for name in names), strict=True)
+
+
 def _used_columns(checks: Sequence[Check], column_types: Mapping[str, str]) -> list[str]:
-    used = {name.lower() for check in checks for name in condition_columns(check.expression)}
+    used = {name.lower() for check in checks for name in used_columns(check)}
     return [name for name in column_types if name.lower() in used]
 
 
@@ -112,6 +153,20 @@ def _row_values(rows: pa.Table, names: Sequence[str]) -> list[dict[str, Any]]:
 # --- with Spark
 
 
+def _call_function(check: Check, table: CheckedTable, function: Callable[[Any], Any]) -> CheckFigures:
+    """Call the function of a gate with the rows of its table."""
+    frame = table.frame()
+    try:
+        answer = function(frame)
+    except Exception as error:
+        raise UsageError(
+            f"the function of gate {check.name!r} of {table.name} raised {type(error).__name__}: {error}",
+            hint="let it return True, or a text that states what is wrong with the rows",
+        ) from error
+    problem = None if answer is True else answer if isinstance(answer, str) else f"it returned {answer!r}"
+    return CheckFigures(total_rows=frame.count() if table.rows is None else table.rows, problem=problem)
+
+
 def _count_with_spark(
     checks: Mapping[str, Sequence[Check]], tables: Mapping[str, CheckedTable]
 ) -> dict[tuple[str, str], CheckFigures]:
@@ -120,26 +175,51 @@ def _count_with_spark(
         _analyzed(frames[name], of_table).agg(
             F.lit(name).alias("table"),
             F.count(F.lit(1)).alias("total"),
-            F.array(*(F.count_if(F.expr(row_fails(check))) for check in of_table)).alias("failed"),
+            F.array(*(F.expr(_count_sql(check)) for check in of_table)).alias("counts"),
         )
         for name, of_table in checks.items()
     ]
     counts = {row["table"]: row for row in _union(totals).collect()}
     figures = {
-        (name, check.name): _with_quarantined(check, tables[name], counts[name]["total"], failed_rows)
+        (name, check.name): _figures(check, tables[name], counts[name]["total"], count)
         for name, of_table in checks.items()
-        for check, failed_rows in zip(of_table, counts[name]["failed"], strict=True)
+        for check, count in zip(of_table, counts[name]["counts"], strict=True)
     }
     failed = [
         (name, check)
         for name, of_table in checks.items()
         for check in of_table
-        if figures[name, check.name].failed_rows
+        if check.kind == "expectation"
         and check.on_fail != "quarantine"
-        and condition_columns(check.expression)
+        and figures[name, check.name].failed_rows
+        and used_columns(check)
     ]
     examples = _examples(failed[:_MAX_EXAMPLES], frames)
     return {key: replace(figure, example=examples.get(key)) for key, figure in figures.items()}
+
+
+def _figures(check: Check, table: CheckedTable, rows: int, count: int | None) -> CheckFigures:
+    if check.kind != "freshness":
+        return _with_quarantined(check, table, rows, count or 0)
+    newest = None if count is None else _EPOCH + timedelta(microseconds=count)
+    return CheckFigures(total_rows=rows, newest=newest)
+
+
+def _count_sql(check: Check) -> str:
+    """Return an aggregate: the rows that are not as they should be, or the newest value in microseconds."""
+    columns = [quote_name(column) for column in check.columns]
+    match check.kind:
+        case "expectation":
+            return f"count_if({row_fails(check)})"
+        case "null_share":
+            return f"count_if({columns[0]} IS NULL)"
+        case "unique":
+            has_key = " AND ".join(f"{column} IS NOT NULL" for column in columns)
+            return f"count_if({has_key}) - count(DISTINCT {', '.join(columns)})"
+        case "freshness":
+            return f"unix_micros(max(CAST({columns[0]} AS TIMESTAMP)))"
+        case _:
+            return "count(1)"
 
 
 def _with_quarantined(check: Check, table: CheckedTable, rows: int, failed_rows: int) -> CheckFigures:
@@ -164,7 +244,7 @@ def _examples(
         .selectExpr(
             f"{literal(name)} AS `table`",
             f"{literal(check.name)} AS `check`",
-            f"to_json(struct({', '.join(map(quote_name, condition_columns(check.expression)))}),"
+            f"to_json(struct({', '.join(map(quote_name, used_columns(check)))}),"
             " map('ignoreNullFields', 'false')) AS `example`",
         )
         for name, check in failed
@@ -176,10 +256,7 @@ def with_missing_columns(frame: DataFrame, checks: Sequence[Check]) -> DataFrame
     """Return the rows with the columns of conditions that the table does not have: they are NULL."""
     present = {name.lower() for name in frame.columns}
     missing = dict.fromkeys(
-        name
-        for check in checks
-        for name in condition_columns(check.expression)
-        if name.lower() not in present
+        name for check in checks for name in used_columns(check) if name.lower() not in present
     )
     return frame.withColumns({name: F.lit(None).cast("string") for name in missing}) if missing else frame
 
@@ -187,7 +264,8 @@ def with_missing_columns(frame: DataFrame, checks: Sequence[Check]) -> DataFrame
 def _analyzed(frame: DataFrame, checks: Sequence[Check]) -> DataFrame:
     """Return the rows; raise for a condition that Spark does not accept, without a Spark job."""
     for check in checks:
-        require_condition(frame, check)
+        if check.kind == "expectation":
+            require_condition(frame, check)
     return frame
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, assert_never
 
 from penstock.config import redact
 from penstock.errors import UsageError
+from penstock.interfaces.humanize import human_count
 from penstock.package.checks import CheckResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from penstock.interfaces.check import Check
 
 _MAX_EXAMPLE: Final = 200
+_COUNTING_KINDS: Final = ("expectation", "null_share", "unique")
+_SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +29,22 @@ class CheckFigures:
 
     total_rows: int
     failed_rows: int = 0
+    """Rows that are not as they should be: also those with NULL, and those that repeat a key."""
+    newest: datetime | None = None
+    """The newest value of the column of a freshness."""
     example: str | None = None
     """The columns of the condition in a row that fails it, as JSON."""
+    problem: str | None = None
+    """The reason that the function of a gate returned for a failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckContext:
+    """What the bounds of gates are compared with."""
+
+    now: datetime
+    earlier_rows: Callable[[str, int], Sequence[int]]
+    """Returns the row counts of a table in so many complete loads, newest first."""
 
 
 NO_ROWS: Final = CheckFigures(total_rows=0)
@@ -79,8 +98,9 @@ def refuse_nested_quarantine(checks: Mapping[str, Sequence[Check]], nested_table
             )
 
 
-def check_result(check: Check, table: str, figures: CheckFigures) -> CheckResult:
+def check_result(check: Check, table: str, figures: CheckFigures, context: CheckContext) -> CheckResult:
     """Decide whether a check of a table passed."""
+    passed, observed = _observation(check, table, figures, context)
     example = None if figures.example is None else redact(figures.example)
     return CheckResult(
         name=check.name,
@@ -88,8 +108,54 @@ def check_result(check: Check, table: str, figures: CheckFigures) -> CheckResult
         kind=check.kind,
         expression=check.expression,
         on_fail=check.on_fail,
-        passed=not figures.failed_rows,
+        passed=passed,
         total_rows=figures.total_rows,
-        failed_rows=figures.failed_rows,
+        failed_rows=figures.failed_rows if check.kind in _COUNTING_KINDS else None,
+        observed=None if observed is None else redact(observed),
         example=example if example is None or len(example) <= _MAX_EXAMPLE else f"{example[:_MAX_EXAMPLE]}…",
     )
+
+
+def _observation(
+    check: Check, table: str, figures: CheckFigures, context: CheckContext
+) -> tuple[bool, str | None]:
+    """Return whether a check passed, and the figure that it compared with its bound."""
+    match check.kind:
+        case "expectation":
+            return not figures.failed_rows, None
+        case "row_count":
+            return _row_count(check, table, figures.total_rows, context)
+        case "null_share":
+            share = figures.failed_rows / max(figures.total_rows, 1)
+            observed = f"NULL in {share * 100:.3g} % of {figures.total_rows:,} rows"
+            return share <= (check.maximum or 0.0), observed
+        case "unique":
+            repeated = human_count(figures.failed_rows, "row")
+            return not figures.failed_rows, f"{repeated} with the value of another"
+        case "freshness":
+            return _freshness(check, figures, context.now)
+        case "function":
+            return figures.problem is None, figures.problem
+        case _:
+            assert_never(check.kind)
+
+
+def _row_count(check: Check, table: str, rows: int, context: CheckContext) -> tuple[bool, str]:
+    passed = (check.minimum is None or rows >= check.minimum) and (
+        check.maximum is None or rows <= check.maximum
+    )
+    observed = human_count(rows, "row")
+    earlier = context.earlier_rows(table, check.loads) if check.max_change is not None else ()
+    if earlier and check.max_change is not None:
+        mean = sum(earlier) / len(earlier)
+        passed = passed and abs(rows - mean) <= check.max_change * mean
+        observed += f", and {mean:,.0f} in the mean of {human_count(len(earlier), 'load')}"
+    return passed, observed
+
+
+def _freshness(check: Check, figures: CheckFigures, now: datetime) -> tuple[bool, str]:
+    if figures.newest is None:
+        return not figures.total_rows, "no value"
+    age = now - figures.newest
+    is_fresh = age.total_seconds() <= (check.maximum or 0.0)
+    return is_fresh, f"{figures.newest.isoformat(sep=' ', timespec='seconds')}, {age - age % _SECOND} old"

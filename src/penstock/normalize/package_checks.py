@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from penstock.interfaces.check import Check
+    from penstock.normalize.checks import CheckContext
     from penstock.normalize.table_parts import PackageContext, TablePart
     from penstock.package import TableEntry
     from penstock.package.checks import CheckResult
@@ -31,6 +32,7 @@ def evaluate_checks(
     checks: Mapping[str, Sequence[Check]],
     roots: Mapping[str, Sequence[TablePart]],
     entries: Iterable[TableEntry],
+    bounds: CheckContext,
 ) -> tuple[CheckResult, ...]:
     """Return the results of the checks of each table, from the rows that the jobs of a package read."""
     nested = {plan.table.name for parts in roots.values() for part in parts for plan in part.plans}
@@ -45,7 +47,7 @@ def evaluate_checks(
     with context.stopwatch("check"):
         figures = count_checks(checks, tables)
     return tuple(
-        check_result(check, table, figures[table, check.name])
+        check_result(check, table, figures[table, check.name], bounds)
         for table, of_table in checks.items()
         for check in of_table
     )

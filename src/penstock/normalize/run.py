@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.errors import UsageError
 from penstock.interfaces.progress import Collector
-from penstock.normalize.checks import checks_by_table, quarantine_checks
+from penstock.normalize.checks import CheckContext, checks_by_table, quarantine_checks
 from penstock.normalize.frames import normalize_frames
 from penstock.normalize.jobs import add_jobs, written_bytes
 from penstock.normalize.normalized import NormalizedPackage
@@ -75,14 +76,16 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     collector: Collector | None = None,
     truncated: Sequence[ExtractedTable] = (),
     describe_jobs: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
-    gates: Sequence[Check] = (),
+    functions: Sequence[Check] = (),
+    earlier_rows: Callable[[str, int], Sequence[int]] = lambda *_: (),
 ) -> NormalizedPackage:
     """Write every extracted table in its final shape, with its nested tables, and add a job for each.
 
     `table_extras` are hints of every table, `table_defaults` of tables without such a hint. `capabilities`
     are those of the destination; `can_alter` are the types that it can change into one another. `truncated`
-    tables are left without rows. `describe_jobs` names a table in Spark's UI for the jobs of a block. `gates`
-    are checks besides those that the package carries; the caller decides what a failed check prevents.
+    tables are left without rows. `describe_jobs` names a table in Spark's UI for the jobs of a block. The
+    checks that the package carries are evaluated, with the `functions` of gates of this call and with
+    `earlier_rows`, the row counts of a table in so many loads; the caller acts on failed ones.
 
     Idempotent: each attempt writes to a new folder, and takes effect with `save_normalized`.
     """
@@ -91,7 +94,7 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
     settings = settings or NormalizeConfiguration()
     extracted = ExtractManifest.from_dict(package.read_extracted())
     progress = TableProgress(collector or Collector())
-    checks = _checks_of_package(extracted, naming, gates)
+    checks = _checks_of_package(extracted, naming, functions)
     context = PackageContext(
         package=package,
         spark=spark,
@@ -117,7 +120,8 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
         results: tuple[CheckResult, ...] = ()
         if checks:
             with describe_jobs(CHECKS_TABLE):
-                results = evaluate_checks(context, checks, roots, entries)
+                bounds = CheckContext(now=datetime.now(UTC), earlier_rows=earlier_rows)
+                results = evaluate_checks(context, checks, roots, entries, bounds)
             part = write_check_results(context, results, stored)
             roots[CHECKS_TABLE], stored = [part], part.schema
             checks_folders = {flat.folder.path: flat.folder for flat in part.dataset.flat_files.values()}
@@ -146,15 +150,23 @@ def normalize(  # noqa: PLR0913 - everything that a run decides about normalizat
 
 
 def _checks_of_package(
-    extracted: ExtractManifest, naming: NamingConvention, gates: Sequence[Check]
+    extracted: ExtractManifest, naming: NamingConvention, functions: Sequence[Check]
 ) -> dict[str, tuple[Check, ...]]:
-    """Return the checks of a package by table."""
+    """Return the checks of a package by table; raise for a gate whose function this call does not have."""
     resources = {
         naming.normalize_tables_path(table.table): table.resource
         for table in extracted.tables
         if table.table != QUARANTINE_TABLE
     }
-    return checks_by_table([*extracted.checks, *gates], resources, naming.normalize_tables_path)
+    by_name = {(gate.table, gate.name): gate for gate in functions}
+    checks = [by_name.get((check.table, check.name), check) for check in extracted.checks]
+    for check in checks:
+        if check.kind == "function" and check.function is None:
+            raise UsageError(
+                f"the function of gate {check.name!r} of {check.table} is not known in this process",
+                hint="load the package by the program that declares the gate: pass gates=[...] to it",
+            )
+    return checks_by_table(checks, resources, naming.normalize_tables_path)
 
 
 def _list_row_files(package: Package, tables: Sequence[ExtractedTable]) -> Mapping[str, Mapping[str, int]]:

@@ -75,8 +75,8 @@ class CheckResult:
     @property
     def figures(self) -> str:
         """The failed rows of all rows, or the observed figure."""
-        if self.failed_rows is None:
-            return "" if self.observed is None else self.observed
+        if self.kind != "expectation":
+            return self.observed or ""
         return f"{self.failed_rows:,} of {self.total_rows:,} rows"
 
     def __str__(self) -> str:
@@ -84,8 +84,8 @@ class CheckResult:
         if self.passed:
             return f"{subject} passed"
         effect = "stops the load" if self.prevents_load else "failed"
-        if self.failed_rows is None:
-            return f"{subject} {effect}: {self.observed}, and not {self.expression}"
+        if self.kind != "expectation":
+            return f"{subject} {effect}: {self.observed}; expected: {self.expression}"
         example = f", such as {self.example}" if self.example else ""
         return f"{subject} {effect}: {self.expression} is not true in {self.figures}{example}"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from penstock.config import logger
@@ -22,10 +23,15 @@ from penstock.package import Manifest
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.trust import require_trust
 from penstock.pipeline.boundaries import remove_old_boundaries
-from penstock.pipeline.check_failures import discard_failed, raise_if_stopped, require_conditions
 from penstock.pipeline.drop import finish_abort
 from penstock.pipeline.extraction import Extraction
 from penstock.pipeline.last_target import save_last_target
+from penstock.pipeline.load_checks import (
+    discard_failed,
+    earlier_row_counts,
+    raise_if_stopped,
+    require_conditions,
+)
 from penstock.pipeline.package_root import check_package_root
 from penstock.pipeline.refresh import (
     dropped_tables,
@@ -53,6 +59,7 @@ if TYPE_CHECKING:
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
+    from penstock.interfaces.check import Check
     from penstock.normalize.normalized import NormalizedPackage
     from penstock.package import Package
     from penstock.package.lease import Lease
@@ -81,6 +88,7 @@ class Execution:
         extract_settings: ExtractConfiguration,
         load_overrides: Mapping[str, Any],
         file_format: str | None = None,
+        gates: Sequence[Check] = (),
     ) -> None:
         """`load_overrides` replace settings of `load`; `file_format` is the default of tables."""
         self._target, self._unbound, self._recorder = target, unbound, recorder
@@ -91,7 +99,7 @@ class Execution:
             update=load_overrides
         )
         self._table_defaults = {"file_format": file_format} if file_format else {}
-        self._last_sequence = 0
+        self._gates, self._last_sequence = gates, 0
         recorder.watch, recorder.package_location = self._workspace.watch, self._packages.store.path("")
         recorder.destination_info = target.displayable_facts(self._workspace.client.displayable_location())
 
@@ -412,6 +420,8 @@ class Execution:
                 collector=collector,
                 truncated=tables_truncated_without_rows(prior_schema, extracted, naming),
                 describe_jobs=self._workspace.watch.describe,
+                functions=self._gates,
+                earlier_rows=partial(earlier_row_counts, self._packages),
             )
             lease.check()
             if normalized.report is not None:

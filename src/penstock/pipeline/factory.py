@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from penstock.extract.plan import OnError
     from penstock.interfaces import TDestinationReference
     from penstock.interfaces.capabilities import TLoaderFileFormat
+    from penstock.interfaces.check import Check
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
@@ -57,6 +58,7 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     *,
     spark: SparkSession | None = None,
     hooks: Sequence[RunHooks] = (),
+    gates: Sequence[Check] = (),
 ) -> Pipeline:
     """Create a pipeline: a name, a destination, a dataset, and a Spark session.
 
@@ -64,7 +66,8 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     session is used, and without one a session is built from the `[spark]` settings: local by default.
     `progress` shows the progress of runs: `"rich"`, `"log"`, `"tqdm"`, `"none"` or a collector; the default
     is a live view in a terminal. Each of `hooks` is called when a run starts, when a package completes a
-    step, when a step fails and when the run ends.
+    step, when a step fails and when the run ends. `gates` are bounds for the rows of each load, of
+    `penstock.gates`.
 
     `staging` is a destination in whose bucket packages are stored. Schemas are read from files in
     `import_schema_path`, and written to `export_schema_path` for people to read. In `dev_mode` each new
@@ -82,6 +85,7 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
     arguments = (
         *(pipeline_name, pipelines_dir, pipeline_salt, destination, staging, dataset_name),
         *(import_schema_path, export_schema_path, dev_mode or None, refresh, progress, spark, hooks or None),
+        gates or None,
     )
     active = active_pipeline()
     if isinstance(active, Pipeline) and all(argument is None for argument in arguments):
@@ -105,6 +109,7 @@ def pipeline(  # noqa: PLR0913, PLR0917 - the arguments are dlt's
         refresh=refresh or check_refresh(config.refresh),
         spark=spark,
         hooks=hooks,
+        gates=gates,
     )
     created.activate()
     return created

@@ -27,6 +27,7 @@ from penstock.errors import (
     UsageError,
 )
 from penstock.interfaces import Destination, JobClientBase, SqlClientBase, TLoaderFileFormat, check_refresh
+from penstock.interfaces.gates import checked_gates
 from penstock.interfaces.run_context import activate_in_process, current_context, override_context
 from penstock.pipeline import late_imports
 from penstock.pipeline.arguments import (
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from penstock.extract.report import ExtractInfo
     from penstock.extract.settings import ExtractConfiguration
     from penstock.interfaces import Flow
+    from penstock.interfaces.check import Check
     from penstock.interfaces.hints import NestedValues
     from penstock.interfaces.hooks import RunHooks
     from penstock.interfaces.progress import Collector
@@ -186,6 +188,7 @@ class Pipeline(SupportsPipeline):
         *,
         spark: SparkSession | None = None,
         hooks: Sequence[RunHooks] = (),
+        gates: Sequence[Check] = (),
     ) -> None:
         """Use `penstock.pipeline` or `penstock.attach`, which fill in values of the settings."""
         self.pipeline_name = check_name(pipeline_name)
@@ -197,7 +200,7 @@ class Pipeline(SupportsPipeline):
         self.dev_mode, self.refresh = dev_mode, check_refresh(refresh)
         self.config, self._runtime = config, runtime
         self.collector = resolve_collector(progress)
-        self._spark, self._hooks = spark, tuple(hooks)
+        self._spark, self._hooks, self._gates = spark, tuple(hooks), checked_gates(gates)
         self._init_arguments = {"pipeline_salt": pipeline_salt, "dataset_name": dataset_name}
         if must_attach_to_local_pipeline and not LocalPipeline(Path(self.working_dir)).exists:
             raise CannotRestorePipelineException(
@@ -253,6 +256,7 @@ class Pipeline(SupportsPipeline):
         nested: NestedValues | None = None,
         on_error: OnError | None = None,
         commit_interval: float | timedelta | None = None,
+        gates: Sequence[Check] = (),
     ) -> LoadInfo:
         """Extract, normalize and load `data`; or only load pending packages, if an earlier run left some.
 
@@ -281,10 +285,13 @@ class Pipeline(SupportsPipeline):
         With `on_error="continue"` a resource that raises is left out of the load, and the result reports it.
         With `commit_interval`, in seconds, rows are loaded at this interval while extraction continues. Both
         can be settings of the section `extract`.
+
+        `gates`, such as `penstock.gates.row_count("orders", minimum=1)`, are bounds for the rows of the load,
+        besides those of the pipeline. They are checked before the load is published.
         """
         self._bind(destination, dataset_name, staging, credentials)
         check_file_format(loader_file_format)
-        with self._record_call("run") as recorder:
+        with self._record_call("run") as recorder, self._extra_gates(gates):
             flows: tuple[Flow, ...] = ()
             if data is not None:
                 flows = flows_of(
@@ -305,7 +312,7 @@ class Pipeline(SupportsPipeline):
             extract_settings = resolve_extract_settings(
                 self.pipeline_name, on_error=on_error, commit_interval=commit_interval
             )
-            self._execution(recorder, extract_settings).run(flows)
+            self._execution(recorder, extract_settings).run(self._with_gates(flows))
             return recorder.load_info()
 
     def extract(  # noqa: PLR0913 - the arguments are the page's
@@ -353,7 +360,7 @@ class Pipeline(SupportsPipeline):
             if self.destination is not None:
                 check_dispositions(flows, self.destination)
                 check_file_formats(flows, self.destination, is_staged=self.staging is not None)
-                return self._execution(recorder, settings).extract(flows)
+                return self._execution(recorder, settings).extract(self._with_gates(flows))
             return self._unbound_packages(settings).extract(flows, settings=settings, recorder=recorder)
 
     def normalize(
@@ -418,6 +425,7 @@ class Pipeline(SupportsPipeline):
         refresh: TRefreshMode | None = None,
         nested: NestedValues | None = None,
         on_error: OnError | None = None,
+        gates: Sequence[Check] = (),
     ) -> LoadPlan:
         """Extract and normalize `data`, and return what its load would change; no table is changed.
 
@@ -428,7 +436,7 @@ class Pipeline(SupportsPipeline):
         """
         self._bind(destination, dataset_name, staging, credentials)
         check_file_format(loader_file_format)
-        with self._record_call("extract") as recorder:
+        with self._record_call("extract") as recorder, self._extra_gates(gates):
             flows = flows_of(
                 data,
                 table_name=table_name,
@@ -446,7 +454,7 @@ class Pipeline(SupportsPipeline):
             check_file_formats(flows, self._require_destination(), is_staged=self.staging is not None)
             settings = resolve_extract_settings(self.pipeline_name, on_error=on_error)
             settings = settings.model_copy(update={"commit_interval": None})
-            return self._plan_execution(recorder, settings).plan(flows)
+            return self._plan_execution(recorder, settings).plan(self._with_gates(flows))
 
     def apply(self, plan: LoadPlan | str) -> LoadInfo:
         """Publish the packages of a plan, or of the plan with a load id, as they are.
@@ -486,6 +494,7 @@ class Pipeline(SupportsPipeline):
             spark=self._spark,
             extract_settings=settings,
             load_overrides={},
+            gates=self._gates,
         )
 
     @property
@@ -985,6 +994,7 @@ class Pipeline(SupportsPipeline):
             refresh=self.refresh,
             spark=self._spark,
             hooks=self._hooks,
+            gates=self._gates,
             **self._init_arguments,
         )
 
@@ -1085,7 +1095,22 @@ class Pipeline(SupportsPipeline):
             extract_settings=extract_settings,
             load_overrides=load_overrides or {},
             file_format=file_format,
+            gates=self._gates,
         )
+
+    @contextmanager
+    def _extra_gates(self, gates: Sequence[Check]) -> Iterator[None]:
+        """Use more gates for one call."""
+        own = self._gates
+        self._gates = (*own, *checked_gates(gates))
+        try:
+            yield
+        finally:
+            self._gates = own
+
+    def _with_gates(self, flows: Sequence[Flow]) -> tuple[Flow, ...]:
+        """Return the flows of a call with its gates: a package carries them until it is loaded."""
+        return tuple(replace(flow, gates=self._gates, is_only_one=len(flows) == 1) for flow in flows)
 
     def _history(self) -> TraceHistory:
         return TraceHistory(Path(self.working_dir) / "traces")

@@ -17,8 +17,8 @@ from penstock.package.layout import PLANNED_FILE
 from penstock.package.manifest import job_sizes
 from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.pipeline.boundaries import remove_old_boundaries
-from penstock.pipeline.check_failures import require_conditions
 from penstock.pipeline.execution import Execution
+from penstock.pipeline.load_checks import require_conditions
 from penstock.pipeline.plan import (
     LoadPlan,
     PackagePlan,

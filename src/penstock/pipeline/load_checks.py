@@ -1,15 +1,15 @@
-"""Failed checks that stop a load: the error, and what happens to the package."""
+"""Checks of the loads of one call: their conditions and gates, earlier row counts, and failures that stop."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import ChecksFailed
 from penstock.normalize.row_conditions import parse_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from penstock.interfaces import Flow
     from penstock.package import Package, Packages
@@ -29,6 +29,26 @@ def raise_if_stopped(results: Iterable[CheckResult]) -> None:
     failures = [str(result) for result in results if result.prevents_load]
     if failures:
         raise ChecksFailed(failures=failures, is_pending=True)
+
+
+def earlier_row_counts(packages: Packages, table: str, loads: int) -> list[int]:
+    """Return the rows of a table in the last complete loads, newest first, of retained packages."""
+    counts: list[int] = []
+    for package in reversed(packages.with_status("loaded")):
+        if len(counts) == loads:
+            break
+        rows = _row_count(package.read_normalized(), table)
+        if rows is not None:
+            counts.append(rows)
+    return counts
+
+
+def _row_count(document: Mapping[str, Any], table: str) -> int | None:
+    """Return the rows that a package had for a table; None if they were not counted."""
+    checked = [check for check in document.get("checks", ()) if check["table"] == table]
+    rows = [check["total_rows"] for check in checked if check["kind"] == "row_count"]
+    rows += [job["rows"] for job in document.get("jobs", ()) if job["job_id"].partition(".")[0] == table]
+    return next((count for count in rows if count is not None), None)
 
 
 @contextmanager
