@@ -124,6 +124,8 @@ class PipelineReport:
     quarantine: tuple[QuarantineReason, ...]
     rejects: tuple[Mapping[str, Any], ...]
     """The values that contracts refused in the last runs, newest first."""
+    checks: tuple[Mapping[str, Any], ...]
+    """The results of checks in the last runs, newest first."""
     packages: tuple[ReportedPackage, ...]
     """The pending packages, and the last ones that were loaded, oldest first."""
     state: Mapping[str, Any]
@@ -182,7 +184,8 @@ class _ReportReader:
             schemas=tuple(_redacted(schema.to_dict()) for schema in schemas),
             changes=tuple(self._changes(commits) if commits else _traced_changes(traces)),
             quarantine=self._quarantine(schemas),
-            rejects=tuple(_rejects(traces)),
+            rejects=tuple(_recorded(traces, "rejects")),
+            checks=tuple(_recorded(traces, "checks")),
             packages=tuple(map(_redacted, packages)),
             state=mask_secrets((self._local.state or {}) if state is None else state),
             omissions=(),
@@ -408,10 +411,10 @@ def _traced_changes(traces: Sequence[Mapping[str, Any]]) -> Iterator[SchemaChang
             yield SchemaChange(loaded_at=step.get("finished_at"), **_redacted(change))
 
 
-def _rejects(traces: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the values that contracts refused in the last runs, newest first."""
+def _recorded(traces: Sequence[Mapping[str, Any]], key: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of normalization in the last runs, newest first."""
     for step in _steps(traces, "normalize"):
-        yield from map(_redacted, step["info"].get("rejects", ()))
+        yield from map(_redacted, step["info"].get(key, ()))
 
 
 def _steps(traces: Iterable[Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:

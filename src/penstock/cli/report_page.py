@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock.interfaces.humanize import human_count, human_seconds, human_size
+from penstock.package.checks import CheckResult, checks_element
 from penstock.pages.charts import SERIES_COLORS, bar_chart, line_chart
 from penstock.pages.elements import Html, element, facts, fragment, table_element
 from penstock.pages.page import page
@@ -29,6 +30,7 @@ def report_page(report: PipelineReport) -> Html:
         ("tables", "Tables", _tables(report)),
         ("schema", "Schema", _schemas(report.schemas)),
         ("last-run", "Last run", _last_run(report)),
+        ("checks", "Checks", _checks(report.checks)),
         ("quarantine", "Quarantine", _quarantine(report)),
         ("changes", "Schema changes", _changes(report)),
         ("packages", "Packages", _packages(report.packages)),
@@ -258,6 +260,20 @@ def _quarantine(report: PipelineReport) -> Html:
         )
         if rejects
         else None,
+    )
+
+
+def _checks(checks: Sequence[Mapping[str, Any]]) -> Html:
+    if not checks:
+        return element("p", "No checks were evaluated in the last runs.")
+    results = [
+        CheckResult(**{key: value for key, value in check.items() if key != "load_id"}) for check in checks
+    ]
+    failed = sum(not result.passed for result in results)
+    summary = f"{failed:,} of {human_count(len(results), 'check')} failed in the last runs."
+    return fragment(
+        element("p", element("span", summary, class_="bad" if failed else "good")),
+        checks_element("Checks of the last runs, newest first", results),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from penstock.pages.elements import Html, element, table_element
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -70,7 +72,7 @@ class CheckResult:
         """The result in one word or two."""
         if self.passed:
             return "passed"
-        return {"warn": "failed", "quarantine": "quarantined", "stop": "failed, stops the load"}[self.on_fail]
+        return {"warn": "failed", "quarantine": "quarantined", "stop": "stops the load"}[self.on_fail]
 
     @property
     def figures(self) -> str:
@@ -92,6 +94,22 @@ class CheckResult:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
+
+
+def checks_element(caption: str, results: Iterable[CheckResult]) -> Html:
+    """Return a table of results for a page."""
+    rows = [
+        (
+            result.table,
+            result.name,
+            result.expression,
+            element("span", result.outcome, class_="good" if result.passed else "bad"),
+            result.figures,
+            None if result.example is None else element("code", result.example),
+        )
+        for result in results
+    ]
+    return table_element(caption, ("table", "check", "expected", "result", "observed", "example"), rows)
 
 
 def check_notes(results: Iterable[CheckResult]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from penstock.config import BaseConfiguration, configspec
 from penstock.interfaces.change_counts import TableState
 from penstock.interfaces.humanize import human_count, human_size
 from penstock.normalize.row_numbers import ExampleValue, example_place
+from penstock.package.checks import CheckResult, checks_element
 from penstock.pages.elements import element, facts, fragment, table_element
 from penstock.pages.page import notebook_fragment, page
 from penstock.schema.defaults import SYSTEM_PREFIX
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 ChangeKind = Literal["new_table", "new_column", "changed_type"]
 _UNKNOWN: Final = "?"
+_STOPPED: Final = "A failed check stops this load: it is not applied."
 _COLUMNS: Final = ("insert", "update", "delete", "close", "old files", "their size", "new data")
 
 
@@ -173,6 +175,8 @@ class PackagePlan:
     rejects: tuple[PlannedReject, ...] = ()
     unreadable_rows: int = 0
     """Rows that cannot be read; the quarantine table would have them."""
+    checks: tuple[CheckResult, ...] = ()
+    """The results of the checks of its rows; a failed one may stop the load."""
     dropped_tables: tuple[str, ...] = ()
     """Tables that the load would drop, or create again."""
     bytes: int | None = None
@@ -267,6 +271,8 @@ class LoadPlan:
             suffix = "" if len(self.packages) == 1 else f" of package {package.load_id}"
             yield f"rows-{package.load_id}", f"Rows{suffix}", _rows_table(package)
             yield f"schema-{package.load_id}", f"Schema changes{suffix}", _changes_table(package)
+            if package.checks:
+                yield f"checks-{package.load_id}", f"Checks{suffix}", _checks_section(package)
             refused = list(_refusal_lines(package))
             if refused:
                 items = element("ul", (element("li", line) for line in refused))
@@ -346,6 +352,7 @@ def _parse_package(document: Mapping[str, Any]) -> PackagePlan:
             "tables": tuple(PlannedTable(**table) for table in document["tables"]),
             "schema_changes": tuple(PlannedSchemaChange(**change) for change in document["schema_changes"]),
             "rejects": tuple(PlannedReject(**reject) for reject in document["rejects"]),
+            "checks": tuple(CheckResult(**result) for result in document.get("checks", ())),
             "dropped_tables": tuple(document["dropped_tables"]),
             "base": PlanBase(**{**base, "tables": states, "absent": tuple(base["absent"])}),
         }
@@ -366,10 +373,35 @@ def _package_lines(package: PackagePlan) -> Iterator[str]:
     if package.schema_changes:
         yield "Schema changes:"
         yield from _change_lines(package.schema_changes)
+    if package.checks:
+        yield "Checks:"
+        yield from (f"  {line}" for line in _check_lines(package.checks))
     refused = list(_refusal_lines(package))
     if refused:
         yield "Left out:"
         yield from (f"  {line}" for line in refused)
+
+
+def _check_lines(checks: Sequence[CheckResult]) -> Iterator[str]:
+    """Yield a line for each check, and one if the load is stopped."""
+    widths = [max(len(text) for text in texts) for texts in zip(*map(_check_cells, checks), strict=True)]
+    for check in checks:
+        cells = (cell.ljust(width) for cell, width in zip(_check_cells(check), widths, strict=True))
+        yield f"{'  '.join(cells)}  {check.expression}".rstrip()
+    if any(check.prevents_load for check in checks):
+        yield _STOPPED
+
+
+def _check_cells(check: CheckResult) -> tuple[str, ...]:
+    return check.table, check.name, check.outcome, check.figures
+
+
+def _checks_section(package: PackagePlan) -> Html:
+    is_stopped = any(check.prevents_load for check in package.checks)
+    return fragment(
+        element("p", element("strong", _STOPPED, class_="bad")) if is_stopped else None,
+        checks_element("Checks", package.checks),
+    )
 
 
 def _change_lines(changes: Sequence[PlannedSchemaChange]) -> Iterator[str]:

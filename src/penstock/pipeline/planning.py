@@ -75,7 +75,9 @@ class PlanExecution(Execution):
             for package, package_plan in zip(packages, plan.packages, strict=True):
                 lease.check()
                 package.save_plan(replace(plan, packages=(package_plan,)).to_dict())
-        return replace(plan, notes=tuple(self._recorder.notes))
+        # Checks and refusals are parts of the plan itself.
+        shown = {note for report in self._recorder.normalize_reports for note in report.notes}
+        return replace(plan, notes=tuple(note for note in self._recorder.notes if note not in shown))
 
     def apply(self, load_ids: Sequence[str]) -> None:
         """Publish planned packages; raise if one is expired or out of date."""
@@ -148,6 +150,7 @@ class PlanExecution(Execution):
             ),
             rejects=() if report is None else planned_rejects(report.rejects),
             unreadable_rows=0 if report is None else sum(root.unreadable for root in report.roots),
+            checks=normalized.checks,
             dropped_tables=tuple(manifest.dropped),
             bytes=None if None in known_sizes else sum(size or 0 for size in known_sizes),
             base=base,

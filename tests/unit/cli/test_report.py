@@ -31,6 +31,7 @@ from penstock.cli.report import pipeline_report
 from penstock.cli.report_page import report_page
 from penstock.cli.report_server import ReportServer
 from penstock.destinations import delta
+from penstock.errors import PipelineStepFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -312,3 +313,22 @@ def test_the_command_of_the_page_serves_until_it_is_interrupted(disk: Path) -> N
     assert re.sub(r":\d+/", ":PORT/", line.strip()) == re.sub(r":\d+/", ":PORT/", shown)
     assert 'href="shop"' in index
     assert process.returncode == 0
+
+
+def test_the_page_shows_the_checks_of_the_last_runs_also_of_a_load_that_was_stopped(
+    pipeline: Pipeline,
+) -> None:
+    rows = orders_with_state([ORDER]).expect(HOSTILE, "id > 1", on_fail="stop")
+    with pytest.raises(PipelineStepFailed):
+        pipeline.run(rows.expect("has id", "id IS NOT NULL"))
+
+    report = pipeline_report(pipeline)
+    html = report_page(report)
+
+    assert [(check["name"], check["passed"]) for check in report.checks] == [
+        (HOSTILE, False),
+        ("has id", True),
+    ]
+    assert "1 of 2 checks failed in the last runs." in html
+    assert HOSTILE not in html
+    assert Reader(html).tables

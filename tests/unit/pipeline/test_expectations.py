@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -10,6 +11,7 @@ import pytest
 import penstock
 from penstock import destinations
 from penstock.errors import ChecksFailed, PipelineStepFailed, UsageError
+from penstock.pipeline.plan import LoadPlan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -207,7 +209,10 @@ def test_two_expectations_of_a_table_have_different_names() -> None:
 def test_a_plan_shows_failed_checks_and_is_not_applied_if_one_stops_the_load(pipeline: Pipeline) -> None:
     plan = pipeline.plan(orders().expect("valid amount", "amount >= 0", on_fail="stop"))
 
-    assert "check 'valid amount' of orders stops the load" in str(plan)
+    assert "orders  valid amount  stops the load  2 of 3 rows  amount >= 0" in str(plan)
+    assert "A failed check stops this load: it is not applied." in str(plan)
+    assert LoadPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+    assert '<span class="bad">stops the load</span>' in plan.to_html()
     with pytest.raises(PipelineStepFailed, match="stops the load"):
         pipeline.apply(plan)
     assert pipeline.first_run
