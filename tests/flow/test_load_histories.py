@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import functions as F
 from tests.conftest import SEED
 from tests.flow.crashes.shop import NAME
-from tests.load_histories import DISPOSITIONS, TableKind, play_histories
+from tests.load_histories import DISPOSITIONS, TableKind, data_tables, play_histories
 
 import penstock
 
@@ -40,7 +40,7 @@ def pipeline_at(root: Path, machine: str, *, kind: str, spark: SparkSession) -> 
 def rows_by_spark(pipeline: Pipeline) -> Rows:
     """Return the visible rows of all data tables, by one job."""
     dataset = pipeline.dataset()
-    rows: Rows = {name: [] for name in dataset.tables if not name.startswith("_dlt")}
+    rows: Rows = {name: [] for name in data_tables(dataset.tables)}
     frames = [
         dataset[name].spark().select(F.lit(name).alias("name"), F.to_json(F.struct("*")).alias("row"))
         for name in rows
@@ -69,7 +69,7 @@ def table_kind(kind: str, spark: SparkSession) -> TableKind:
     return TableKind(
         pipeline_at=partial(pipeline_at, kind=kind, spark=spark),
         rows_of=rows_of_files if is_files else rows_by_spark,
-        tables=("events", "stock") if is_files else tuple(DISPOSITIONS),
+        tables=("events", "stock", "reviews") if is_files else tuple(DISPOSITIONS),
         keeps_replaced_rows=not is_files,
     )
 

@@ -29,7 +29,7 @@ def pipeline_at(root: Path, machine: str) -> Pipeline:
 
 
 DELTA = TableKind(pipeline_at=pipeline_at, rows_of=rows_of_dataset, tables=("events", "stock"))
-"""Merges of Delta tables need Spark: see tests/flow."""
+"""Merges of Delta tables and refused rows need Spark: see tests/flow."""
 
 
 def test_two_histories_equal_their_models_after_each_step(
