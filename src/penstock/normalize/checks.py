@@ -11,6 +11,7 @@ from penstock.config import redact
 from penstock.errors import UsageError
 from penstock.interfaces.humanize import human_count
 from penstock.package.checks import CheckResult
+from penstock.package.quarantine import EXPECTATION_RULE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +53,7 @@ NO_ROWS: Final = CheckFigures(total_rows=0)
 
 def expectation_rule(check: Check) -> str:
     """Return the rule of rows in the quarantine that fail a check."""
-    return f"expectation:{check.name}"
+    return f"{EXPECTATION_RULE}:{check.name}"
 
 
 def expectation_reason(check: Check) -> str:

@@ -27,3 +27,5 @@ resource, its file or its list.
 """
 ROOT_PATH: Final = "[]"
 UNREADABLE_RULE: Final = "json"
+EXPECTATION_RULE: Final = "expectation"
+"""The first word of the rule of rows that fail a check of their resource."""

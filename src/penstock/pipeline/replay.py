@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from penstock.interfaces.humanize import human_count
-from penstock.package.quarantine import QUARANTINE_TABLE
+from penstock.package.quarantine import EXPECTATION_RULE, QUARANTINE_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +21,7 @@ NOT_JSON: Final = "the row was kept as text that is no JSON object"
 OTHER_SCHEMA: Final = "no load of the schema with its table has quarantined rows"
 NESTED: Final = "its root row was loaded without it"
 NOT_LOADED: Final = "its table is not loaded"
+FAILS_CHECK: Final = f"it fails a check; rule={EXPECTATION_RULE!r} loads it all the same"
 MERGES_GROUPS: Final = "its table replaces or retires whole groups of rows, and this is one row of a group"
 
 
@@ -209,6 +210,8 @@ def select_rows(
             continue
         schema_name = _schema_of(group, schemas)
         disposition, obstacle = _disposition(group, schemas[schema_name])
+        if rule is None and _has_rule(group, EXPECTATION_RULE):
+            disposition, obstacle = None, FAILS_CHECK
         if disposition is None:
             skipped[group.table, group.rule, obstacle] += group.rows
             continue

@@ -15,6 +15,7 @@ from penstock import destinations
 from penstock.errors import DataValidationError, UndoRefused
 from penstock.package.replayed_rows import ORIGIN_KEY, with_origin
 from penstock.pipeline.replay import (
+    FAILS_CHECK,
     MERGES_GROUPS,
     NESTED,
     NOT_JSON,
@@ -245,6 +246,17 @@ def test_rows_that_cannot_be_loaded_alone_are_left(left: QuarantineGroup, reason
 
     assert [(rows.rows, rows.reason) for rows in selection.skipped] == [(2, reason)]
     assert selection.groups == (group(),)
+
+
+def test_rows_that_fail_a_check_are_loaded_only_if_their_rule_is_selected() -> None:
+    failing = group("orders", rule="expectation:valid amount", is_root_path=True)
+
+    all_rules = select_rows([failing, group()], {"shop": SCHEMA})
+    by_rule = select_rows([failing, group()], {"shop": SCHEMA}, rule="expectation")
+
+    assert all_rules.groups == (group(),)
+    assert [(rows.rows, rows.reason) for rows in all_rules.skipped] == [(2, FAILS_CHECK)]
+    assert by_rule.groups == (failing,)
 
 
 def test_a_refused_table_is_created_by_the_replay_of_its_rows() -> None:
