@@ -33,8 +33,10 @@ ORDERS = [{"id": 1, "updated_at": "2026-05-04T09:00:00Z"}]
 TABLES = """
 CREATE TABLE {schema}.orders (id int PRIMARY KEY, updated_at timestamptz);
 CREATE TABLE {schema}.countries (id int PRIMARY KEY);
+CREATE TABLE {schema}.currencies (id int PRIMARY KEY);
 INSERT INTO {schema}.orders VALUES (1, now()), (2, now());
 INSERT INTO {schema}.countries VALUES (1);
+INSERT INTO {schema}.currencies VALUES (1);
 """
 
 pytestmark = pytest.mark.at_length
@@ -73,7 +75,7 @@ def database(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     ("page", "tables"),
     [
         ("docs/how-to/postgres.md", {"orders": 2}),
-        ("docs/how-to/many-tables.md", {"orders": 2, "countries": 1}),
+        ("docs/how-to/many-tables.md", {"orders": 2, "countries": 1, "currencies": 1}),
         ("docs/sql-databases.md", {"orders": 2}),
     ],
 )
