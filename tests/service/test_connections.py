@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from tests.doc_blocks import doc_blocks
+from tests.restapi import Api
 from tests.service.bucket import keys
 from tests.service.postgres import URL
 from typer.testing import CliRunner
@@ -98,3 +101,41 @@ def test_a_bucket_that_does_not_exist_is_a_failure(project: Path) -> None:
 
     assert document["verdict"] == "failure"
     assert document["fix"].startswith("check the bucket")
+
+
+def test_the_page_shows_the_output(project: Path, location: str) -> None:
+    (block,) = (block for block in doc_blocks("docs/command-line.md") if "conns" in block.text)
+    with Api() as api:
+        crm = f"mysql://{urlsplit(api.url).netloc}"
+        (project / ".penstock" / "secrets.toml").write_text(
+            f"""
+            {bucket_settings("destination.delta", location)}
+            [sources.hub]
+            base_url = "{api.url}/secure/bearer"
+            auth = {{type = "bearer", token = "wrong-token-77"}}
+            [sources.shop]
+            credentials = "{URL}"
+            [sources.crm]
+            credentials = "{crm}/crm"
+            """
+        )
+        done = CliRunner().invoke(app, [*block.commands[0][1:], "--timeout", "60"], env={"COLUMNS": "200"})
+
+    addresses = {
+        location: "s3://lake/raw",
+        f"{api.url}/secure/bearer": "https://api.example.com/v1",
+        crm: "mysql://crm.example.com",
+        urlsplit(api.url).netloc: "crm.example.com:3306",
+        f"{urlsplit(URL).hostname}:{urlsplit(URL).port}:": "db.example.com:5432:",
+    }
+    output = done.stdout
+    for address, shown in addresses.items():
+        output = output.replace(address, shown)
+    assert done.exit_code == 1
+    assert _settled(output) == _settled(block.text.partition("\n")[2])
+
+
+def _settled(text: str) -> str:
+    """Return a text without the account, the version and the TLS of a server."""
+    text = re.sub(r"\(postgresql://.*\)", "(SERVER)", text)
+    return re.sub(r"logged in as .*", "logged in", text)
