@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.output import print_json, print_text
-from penstock.cli.pipeline_changes import Yes, confirm
+from penstock.cli.pipeline_changes import Yes, confirm, pending_ids
 from penstock.cli.pipeline_options import AsJson, PipelineRef  # noqa: TC001 - typer reads the annotations
 
 _EFFECT_TEXT = "A row that is loaded leaves the quarantine; one that is refused again stays in it."
@@ -33,7 +33,8 @@ def replay(
     pipeline = ref.open()
     result = pipeline.replay_quarantine(table, rule, dry_run=True)
     if result.tables and not dry_run:
-        confirm([*result.lines(), _EFFECT_TEXT], yes=yes)
+        pending = [f"Pending package {load_id} is loaded first." for load_id in pending_ids(pipeline)]
+        confirm([*pending, *result.lines(), _EFFECT_TEXT], yes=yes)
         result = pipeline.replay_quarantine(table, rule, schema_contract=schema_contract)
     if as_json:
         print_json(result.asdict())

@@ -47,7 +47,7 @@ class QuarantineReader(Protocol):
 
     @property
     def fingerprint(self) -> object:
-        """A value that differs once other rows are in the table."""
+        """The version of the table, or the ids of its rows: it differs once other rows are in the table."""
 
     def groups(self) -> list[QuarantineGroup]:
         """Return the groups of rows, with their counts."""
@@ -67,11 +67,7 @@ class DriverQuarantine:
     """Quarantined rows as Python rows."""
 
     rows: Sequence[Mapping[str, Any]]
-
-    @property
-    def fingerprint(self) -> frozenset[str]:
-        """The ids of the rows."""
-        return frozenset(row[ID_COLUMN] for row in self.rows)
+    fingerprint: object
 
     def groups(self) -> list[QuarantineGroup]:
         """Return the groups of rows, with their counts."""
@@ -102,8 +98,7 @@ class SparkQuarantine:
     """Quarantined rows as a DataFrame, at one version of the table."""
 
     frame: DataFrame
-    fingerprint: int | None
-    """The version of the table."""
+    fingerprint: object
 
     def groups(self) -> list[QuarantineGroup]:
         """Return the groups of rows, with their counts."""
@@ -144,12 +139,28 @@ def read_quarantine(workspace: Workspace) -> Iterator[QuarantineReader | None]:
         return
     rows = _small_rows(client, workspace)
     if rows is not None:
-        yield DriverQuarantine(rows.to_pylist())
+        yield DriverQuarantine(rows.to_pylist(), _row_ids(rows))
         return
     with workspace.session() as spark:
         version = client.table_version(QUARANTINE_TABLE, spark=spark)
         frame = client.read(QUARANTINE_TABLE, version, spark=spark)
-        yield _driver_quarantine(frame) or SparkQuarantine(frame, version)
+        yield _driver_quarantine(frame, version) or SparkQuarantine(frame, version)
+
+
+def quarantine_fingerprint(workspace: Workspace) -> object:
+    """Return the fingerprint of the newest rows, as `read_quarantine` would."""
+    client = workspace.client
+    if not isinstance(client, WithTableVersions):
+        return None
+    rows = _small_rows(client, workspace)
+    if rows is not None:
+        return _row_ids(rows)
+    with workspace.session() as spark:
+        return client.table_version(QUARANTINE_TABLE, spark=spark)
+
+
+def _row_ids(rows: pa.Table) -> frozenset[str]:
+    return frozenset(rows.column(ID_COLUMN).to_pylist())
 
 
 def _small_rows(client: WithTableVersions, workspace: Workspace) -> pa.Table | None:
@@ -160,13 +171,13 @@ def _small_rows(client: WithTableVersions, workspace: Workspace) -> pa.Table | N
     return None if rows is None or rows.num_rows > MAX_DRIVER_ROWS else rows
 
 
-def _driver_quarantine(frame: DataFrame) -> DriverQuarantine | None:
+def _driver_quarantine(frame: DataFrame, version: int | None) -> DriverQuarantine | None:
     """Return the rows of a frame for the driver; None if there are too many."""
     lengths = [F.sum(F.octet_length(F.col(name))) for name in ("raw", "reason")]
     counts = frame.agg(F.count(F.lit(1)), *lengths).collect()[0]
     if counts[0] > MAX_DRIVER_ROWS or sum(size or 0 for size in counts[1:]) > _MAX_DRIVER_BYTES:
         return None
-    return DriverQuarantine([row.asDict() for row in frame.collect()])
+    return DriverQuarantine([row.asDict() for row in frame.collect()], version)
 
 
 def _group_of(row: Mapping[str, Any]) -> QuarantineGroup:

@@ -97,9 +97,9 @@ class ReplayedTable:
 class ReplaySelection:
     """The quarantined rows that a replay reads."""
 
-    groups: tuple[QuarantineGroup, ...]
-    tables: tuple[ReplayedTable, ...]
-    skipped: tuple[SkippedRows, ...]
+    groups: tuple[QuarantineGroup, ...] = ()
+    tables: tuple[ReplayedTable, ...] = ()
+    skipped: tuple[SkippedRows, ...] = ()
 
     @property
     def schema_names(self) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class ReplaySelection:
         tables = tuple(table for table in self.tables if table.schema_name == schema_name)
         names = {(table.resource, table.table) for table in tables}
         groups = tuple(group for group in self.groups if (group.resource, group.table) in names)
-        return ReplaySelection(groups=groups, tables=tables, skipped=())
+        return ReplaySelection(groups=groups, tables=tables)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

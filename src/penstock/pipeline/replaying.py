@@ -12,8 +12,8 @@ from penstock.interfaces.hints import TableHints, make_hints
 from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.planning import delete_incomplete_plans, delete_quietly
-from penstock.pipeline.quarantine_reader import REPLAYED_COLUMN, read_quarantine
-from penstock.pipeline.replay import QuarantineReplay, select_rows, with_refused
+from penstock.pipeline.quarantine_reader import REPLAYED_COLUMN, quarantine_fingerprint, read_quarantine
+from penstock.pipeline.replay import QuarantineReplay, ReplaySelection, select_rows, with_refused
 from penstock.schema.defaults import ID_COLUMN
 from penstock.sources import flows_of, mark
 from penstock.sources.resource import Resource
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from penstock.interfaces import DestinationCapabilitiesContext, Flow
     from penstock.normalize.report import NormalizeReport
-    from penstock.package import Manifest
+    from penstock.package import Manifest, Package
     from penstock.package.lease import Lease
     from penstock.pipeline.quarantine_reader import QuarantineReader
-    from penstock.pipeline.replay import ReplayedTable, ReplaySelection
+    from penstock.pipeline.replay import ReplayedTable
     from penstock.pipeline.workspace import Workspace
     from penstock.schema import Schema
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class ReplayExecution(Execution):
     """One call of `replay_quarantine`."""
 
-    _read_rows: object = None
-    """The fingerprint of the rows that the load was made of."""
+    _fingerprint: object = None
+    """The fingerprint of the quarantine that the load replaces."""
 
     def replay(self, *, table: str | None, rule: str | None, contract: Any) -> QuarantineReplay:
         """Load pending packages, then the quarantined rows: one load for each schema."""
@@ -50,13 +50,22 @@ class ReplayExecution(Execution):
             for package in pending:
                 self._normalize_and_load(package, lease)
             delete_incomplete_plans(self._packages, lease)
-            selection = self._select(table, rule)
+            selection = ReplaySelection()
+            names: list[str] | None = None
             tables: list[ReplayedTable] = []
             load_ids: list[str] = []
-            for name in selection.schema_names:
-                loaded, replayed = self._replay_schema(name, table, rule, contract, lease)
-                load_ids += loaded
-                tables += replayed
+            while names is None or names:
+                # The load of one schema changes the quarantine for the next.
+                with read_quarantine(self._workspace) as reader:
+                    current = self._select(reader, table, rule)
+                    if names is None:
+                        selection, names = current, list(current.schema_names)
+                    if reader is None or not names:
+                        break
+                    chosen = current.of_schema(names.pop(0))
+                    packages = self._extract(reader, chosen, contract, lease) if chosen.tables else []
+                tables += self._load(packages, chosen, lease)
+                load_ids += [package.load_id for package in packages]
         return QuarantineReplay(
             pipeline_name=self._target.pipeline.pipeline_name,
             tables=tuple(tables),
@@ -65,53 +74,50 @@ class ReplayExecution(Execution):
             notes=tuple(self._recorder.notes),
         )
 
-    def _select(self, table: str | None, rule: str | None) -> ReplaySelection:
-        with self._recorder.attribute_errors("extract"), read_quarantine(self._workspace) as reader:
+    def _select(
+        self, reader: QuarantineReader | None, table: str | None, rule: str | None
+    ) -> ReplaySelection:
+        with self._recorder.attribute_errors("extract"):
             groups = [] if reader is None else reader.groups()
             return select_rows(groups, schemas_of(self._workspace), table=table, rule=rule)
 
-    def _replay_schema(
-        self, name: str, table: str | None, rule: str | None, contract: Any, lease: Lease
-    ) -> tuple[list[str], list[ReplayedTable]]:
-        """Replay the rows of one schema; the loads before have changed the quarantine."""
-        with read_quarantine(self._workspace) as reader:
-            if reader is None:
-                return [], []
-            schemas = schemas_of(self._workspace)
-            selection = select_rows(reader.groups(), schemas, table=table, rule=rule).of_schema(name)
-            flow = replay_flow(
-                reader, selection, schemas[name], self._target.destination.capabilities(), contract
-            )
-            extraction = self._make_extraction(
-                lease,
-                snapshot_of=self._workspace.snapshot,
-                step=self._extract_step,
-                executors=ExecutorBackend(self._workspace.session, lease.check),
-                # Before the seal no run may load them: the quarantine could have changed since.
-                is_planned=True,
-            )
-            packages = list(extraction.extract([flow]))
-        self._read_rows = reader.fingerprint
+    def _extract(
+        self, reader: QuarantineReader, chosen: ReplaySelection, contract: Any, lease: Lease
+    ) -> list[Package]:
+        """Extract the rows of one schema into a package that no run loads before it is sealed."""
+        extraction = self._make_extraction(
+            lease,
+            snapshot_of=self._workspace.snapshot,
+            step=self._extract_step,
+            executors=ExecutorBackend(self._workspace.session, lease.check),
+            is_planned=True,
+        )
+        capabilities = self._target.destination.capabilities()
+        packages = list(extraction.extract([replay_flow(reader, chosen, capabilities, contract)]))
+        self._fingerprint = None if capabilities.merges_driver_files else reader.fingerprint
+        return packages
+
+    def _load(
+        self, packages: Sequence[Package], chosen: ReplaySelection, lease: Lease
+    ) -> list[ReplayedTable]:
         try:
             for package in packages:
                 self._normalize_and_load(package, lease)
         except BaseException:
             delete_quietly([package for package in packages if package.status == "planned"])
             raise
-        load_ids = [package.load_id for package in packages]
+        load_ids = {package.load_id for package in packages}
         reports = [report for report in self._recorder.normalize_reports if report.load_id in load_ids]
-        return load_ids, with_refused(selection.tables, refused_rows(reports))
+        return with_refused(chosen.tables, refused_rows(reports))
 
     def _seal_manifest(self, manifest: Manifest, lease: Lease) -> None:
         """Seal a load; rows that another pipeline has quarantined meanwhile must not be replaced."""
-        capabilities = self._target.destination.capabilities()
-        if manifest.is_replay and self._read_rows is not None and not capabilities.merges_driver_files:
-            with read_quarantine(self._workspace) as reader:
-                if reader is None or reader.fingerprint != self._read_rows:
-                    raise UsageError(
-                        f"another pipeline has changed {QUARANTINE_TABLE} during the replay",
-                        hint="replay the rows again: nothing was changed",
-                    )
+        is_checked = manifest.is_replay and self._fingerprint is not None
+        if is_checked and quarantine_fingerprint(self._workspace) != self._fingerprint:
+            raise UsageError(
+                f"another pipeline has changed {QUARANTINE_TABLE} during the replay",
+                hint="replay the rows again: nothing was changed",
+            )
         super()._seal_manifest(manifest, lease)
 
 
@@ -137,11 +143,10 @@ def schemas_of(workspace: Workspace) -> dict[str, Schema]:
 def replay_flow(
     reader: QuarantineReader,
     selection: ReplaySelection,
-    schema: Schema,
     capabilities: DestinationCapabilitiesContext,
     contract: Any,
 ) -> Flow:
-    """Return the flow of a replay: the selected rows by resource, and the change of the quarantine table."""
+    """Return the flow of a replay: rows of one schema by resource, and the change of the quarantine table."""
     by_resource: dict[str, list[ReplayedTable]] = {}
     for table in selection.tables:
         by_resource.setdefault(table.resource, []).append(table)
@@ -164,7 +169,8 @@ def replay_flow(
         *(Resource.from_data(rows_of, name=name).bind(tables) for name, tables in by_resource.items()),
     ]
     (flow,) = flows_of(resources, schema_contract=contract)
-    return replace(flow, name=schema.name)
+    (name,) = selection.schema_names
+    return replace(flow, name=name)
 
 
 def _quarantine_hints(*, merges: bool) -> TableHints:
