@@ -52,7 +52,7 @@ def plan(
     if planned is None:
         raise typer.Exit(1)
     _print_plans([planned], html, as_json=as_json)
-    if not as_json and planned.packages:
+    if not as_json and planned.packages and not planned.is_stopped:
         print_text(f"To publish it: penstock pipeline {planned.pipeline_name} apply {planned.load_ids[0]}")
 
 

@@ -44,7 +44,7 @@ class Check:
         """Return plain data without the function, and without fields that have no value."""
         document = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "function"}
         document["columns"] = list(self.columns)
-        return {key: value for key, value in document.items() if value}
+        return {key: value for key, value in document.items() if value not in (None, "", [])}
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> Check:

@@ -208,6 +208,11 @@ class LoadPlan:
         """The ids of the packages."""
         return tuple(package.load_id for package in self.packages)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a failed check stops the load."""
+        return any(check.prevents_load for package in self.packages for check in package.checks)
+
     def is_expired(self, now: datetime | None = None) -> bool:
         """Return whether the plan is too old to be applied."""
         return (now or datetime.now(UTC)) >= datetime.fromisoformat(self.expires_at)

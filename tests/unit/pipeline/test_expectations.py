@@ -211,6 +211,7 @@ def test_a_plan_shows_failed_checks_and_is_not_applied_if_one_stops_the_load(pip
 
     assert "orders  valid amount  stops the load  2 of 3 rows  amount >= 0" in str(plan)
     assert "A failed check stops this load: it is not applied." in str(plan)
+    assert plan.is_stopped
     assert LoadPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
     assert '<span class="bad">stops the load</span>' in plan.to_html()
     with pytest.raises(PipelineStepFailed, match="stops the load"):

@@ -129,6 +129,27 @@ def test_the_gates_of_an_extracted_package_are_kept_until_another_call_loads_it(
         pipeline.run()
 
 
+def test_a_bound_of_zero_is_kept_in_the_package(pipeline: Pipeline) -> None:
+    gate = gates.row_count("orders", maximum=0, max_change=0)
+
+    assert gate.from_dict(gate.to_dict()) == gate
+    with pytest.raises(PipelineStepFailed, match="4 rows; expected: at most 0 rows"):
+        pipeline.run(ORDERS, table_name="orders", gates=[gate])
+
+
+def test_a_package_with_the_gate_of_a_function_is_only_loaded_by_a_call_that_has_it(
+    pipeline: Pipeline,
+) -> None:
+    pipeline._gates = (gates.function("orders", lambda frame: frame.count() > 1, name="plausible"),)
+    pipeline.extract(ORDERS, table_name="orders")
+    pipeline._gates = ()
+
+    with pytest.raises(PipelineStepFailed, match="the function of gate 'plausible' of orders is not known"):
+        pipeline.run()
+
+    assert pipeline.has_pending_data
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
