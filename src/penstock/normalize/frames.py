@@ -96,7 +96,10 @@ def normalize_frames(
     columns = table_input.columns or {}
     decision, layout = _decide_columns(context, table_input, table, schema)
     checks = row_checks(context.checks_of(decision), decision, layout)
-    if checks is None and can_pass_through(table_input, layout, decision):
+    shape = partial(_shape_frame, context, table_input, decision, layout, checks)
+    if can_pass_through(table_input, layout, decision) and not (
+        checks and _has_failing_rows(context, shape())
+    ):
         rows = _count_rows(context, table_input, columns)
         dataset = WrittenDataset(
             folders=table_input.folders,
@@ -106,8 +109,7 @@ def normalize_frames(
             is_flat=table_input.is_flat,
         )
     else:
-        frame = _shape_frame(context, table_input, decision, layout, checks)
-        dataset = write_dataset(context, frame, layout, checks=checks.checks if checks else ())
+        dataset = write_dataset(context, shape(), layout, checks=checks.checks if checks else ())
     check_row_count(table_input, dataset)
     part = table_part(decision, dataset, schema, table)
     # The types of a frame's columns hold for all of its rows.
@@ -146,6 +148,12 @@ def _count_rows(context: PackageContext, table_input: TableInput, columns: Mappi
             return count_rows(store, names)
         files = context.read_files(table_input, file_columns(columns))
         return int(files.agg(F.count(F.lit(1))).collect()[0][0])
+
+
+def _has_failing_rows(context: PackageContext, frame: DataFrame) -> bool:
+    """Return whether a row fails a check that quarantines it: else the rows need not be written again."""
+    with context.stopwatch("check"):
+        return not frame.where("raw.rule IS NOT NULL").isEmpty()
 
 
 def _shape_frame(
