@@ -75,6 +75,7 @@ def test_deleted_rows_are_deleted_with_changed_ones_and_too_many_are_refused(
     assert loaded(pipeline, "id, state") == [row for row in before if row[0] >= 20]
 
 
+@pytest.mark.at_length
 def test_deleted_rows_are_marked_with_all_their_values_or_their_versions_end(
     schema: str, pipeline: penstock.Pipeline
 ) -> None:
