@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXPLAINED_BY = {
     "current": "source_state",
     "destinations": "delta",
+    "gates": "row_count",
     "mark": "with_table_name",
     "progress": "log",
     "retry": "retry_load",

@@ -1,7 +1,5 @@
 """Gates: bounds for all rows that a load has of a table, passed to `run`, `plan` or `pipeline`.
 
->>> row_count("orders", minimum=1).expression
-'at least 1 rows'
 >>> null_share("orders", "customer_id", maximum=0.01).expression
 'customer_id is NULL in at most 1 % of the rows'
 """
@@ -37,6 +35,9 @@ def row_count(
 
     `max_change` is the largest difference to the mean of the last `loads` loads, as a share of it: 0.5 allows
     half as many rows and half as many again. Without an earlier load it passes.
+
+    >>> row_count("orders", minimum=1, max_change=0.5).expression
+    'at least 1 rows, at most 50% from the mean of 7 loads'
     """
     if minimum is None and maximum is None and max_change is None:
         raise UsageError(f"the row count of {table} has no bound", hint="pass minimum, maximum or max_change")

@@ -41,7 +41,7 @@ class CheckFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckContext:
-    """What the bounds of gates are compared with."""
+    """The values that bounds of gates are compared with."""
 
     now: datetime
     earlier_rows: Callable[[str, int], Sequence[int]]

@@ -22,16 +22,11 @@ from penstock.normalize.settings import NormalizeConfiguration
 from penstock.package import Manifest
 from penstock.package.extract_manifest import ExtractManifest
 from penstock.package.trust import require_trust
+from penstock.pipeline import load_checks
 from penstock.pipeline.boundaries import remove_old_boundaries
 from penstock.pipeline.drop import finish_abort
 from penstock.pipeline.extraction import Extraction
 from penstock.pipeline.last_target import save_last_target
-from penstock.pipeline.load_checks import (
-    discard_failed,
-    earlier_row_counts,
-    raise_if_stopped,
-    require_conditions,
-)
 from penstock.pipeline.package_root import check_package_root
 from penstock.pipeline.refresh import (
     dropped_tables,
@@ -107,7 +102,7 @@ class Execution:
 
     def run(self, flows: Sequence[Flow]) -> None:
         """Load pending packages; if none were pending, or the settings say so, extract and load new data."""
-        require_conditions(flows)
+        load_checks.require_conditions(flows)
         self._workspace.set_session_needs(flows)
         with self._lease("load") as lease:  # before extraction, errors are those of pending loads
             last = self._last_sealed_load(lease)
@@ -125,7 +120,7 @@ class Execution:
             with closing(self._extraction(lease, resumable).extract(flows)) as packages:
                 # With a commit interval a package is loaded before the next one is extracted.
                 for package in packages:
-                    with discard_failed(self._packages, package, lease):
+                    with load_checks.discard_failed(self._packages, package, lease):
                         self._normalize_and_load(package, lease)
             if not self._recorder.load_reports:
                 # This run must not report that nothing was to load if a run that took over has loaded it.
@@ -137,7 +132,7 @@ class Execution:
 
     def extract(self, flows: Sequence[Flow]) -> ExtractInfo:
         """Extract into packages for a later run. Spark is not started for Python rows."""
-        require_conditions(flows)
+        load_checks.require_conditions(flows)
         self._record_start()
         self._workspace.set_session_needs(flows)
         try:
@@ -371,7 +366,7 @@ class Execution:
         if normalized is None:
             normalized = self._normalize(package, extracted, snapshot.schema, lease)
         with self._load_stage(package.load_id):
-            raise_if_stopped(normalized.checks)
+            load_checks.raise_if_stopped(normalized.checks)
             manifest = self._seal(package, extracted, snapshot, normalized, lease)
         self._load_sealed(manifest, lease)
 
@@ -421,14 +416,14 @@ class Execution:
                 truncated=tables_truncated_without_rows(prior_schema, extracted, naming),
                 describe_jobs=self._workspace.watch.describe,
                 functions=self._gates,
-                earlier_rows=partial(earlier_row_counts, self._packages),
+                earlier_rows=partial(load_checks.earlier_row_counts, self._packages),
             )
             lease.check()
             if normalized.report is not None:
                 self._recorder.record_normalized(normalized.report)
             if not package.is_plan:
                 # Without a result the next call evaluates the checks again.
-                raise_if_stopped(normalized.checks)
+                load_checks.raise_if_stopped(normalized.checks)
             save_normalized(
                 package,
                 normalized,
