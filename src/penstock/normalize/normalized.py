@@ -31,6 +31,11 @@ class NormalizedPackage:
     report: NormalizeReport | None = None
     """None if an earlier call normalized the package."""
 
+    @property
+    def prevents_load(self) -> bool:
+        """Whether a check failed that stops the load."""
+        return any(result.prevents_load for result in self.checks)
+
 
 def save_normalized(
     package: Package, normalized: NormalizedPackage, *, destination_type: str, schema_before: str | None

@@ -419,10 +419,9 @@ class Execution:
                 earlier_rows=partial(load_checks.earlier_row_counts, self._packages),
             )
             lease.check()
-            if normalized.report is not None:
-                self._recorder.record_normalized(normalized.report)
-            if not package.is_plan:
+            if normalized.prevents_load and not package.is_plan:
                 # Without a result the next call evaluates the checks again.
+                self._record_normalized(normalized)
                 load_checks.raise_if_stopped(normalized.checks)
             save_normalized(
                 package,
@@ -431,7 +430,12 @@ class Execution:
                 schema_before=schema_version(prior_schema),
             )
             self._target.pipeline.schema_files.export(normalized.schema)
+        self._record_normalized(normalized)
         return normalized
+
+    def _record_normalized(self, normalized: NormalizedPackage) -> None:
+        if normalized.report is not None:
+            self._recorder.record_normalized(normalized.report)
 
     def _seal(
         self,
