@@ -213,7 +213,7 @@ ROWS = st.lists(
 
 
 @pytest.mark.at_length
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(conditions=st.lists(CONDITIONS, min_size=25, max_size=25), rows=ROWS)
 def test_conditions_have_the_same_result_in_plain_python_and_in_spark(
     spark: SparkSession, conditions: list[str], rows: list[dict[str, Any]]
