@@ -19,6 +19,7 @@ from penstock.config import redact
 from penstock.errors import PenstockError
 from penstock.interfaces import WithSmallTables
 from penstock.interfaces.humanize import human_count
+from penstock.interfaces.sql_client import WithSqlSession
 from penstock.normalize.report import schema_changes
 from penstock.package.quarantine import QUARANTINE_TABLE
 from penstock.pipeline import late_imports
@@ -202,6 +203,12 @@ class _ReportReader:
             "the destination", lambda: late_imports.workspace.Workspace(target, spark=None), default=None
         )
 
+    @property
+    def _can_count(self) -> bool:
+        """Whether tables of any size can be counted: by Spark, or by the database that has them."""
+        workspace = self._workspace
+        return self._with_spark or (workspace is not None and isinstance(workspace.client, WithSqlSession))
+
     @cached_property
     def _is_dataset_missing(self) -> bool:
         """Whether this machine has loaded into a dataset that the destination does not have."""
@@ -286,7 +293,7 @@ class _ReportReader:
             if table.has_seen_data and self._can_read_tables
         }
         uncounted = [name for name, count in counts.items() if count is None]
-        if uncounted and self._with_spark:
+        if uncounted and self._can_count:
             counts |= self._attempt(
                 "the rows of tables",
                 lambda: dict(self._pipeline.dataset().row_counts(table_names=uncounted)),
@@ -351,7 +358,7 @@ class _ReportReader:
         if not self._can_read_tables or not any(table and table.has_seen_data for table in tables):
             return ()
         rows = self._read_small(QUARANTINE_TABLE)
-        if rows is None and self._with_spark:
+        if rows is None and self._can_count:
             rows = self._attempt("the rows in quarantine", self._read_quarantine, default=None)
         elif rows is None:
             self._omissions.append("the rows in quarantine, which Spark has to read: pass --spark")

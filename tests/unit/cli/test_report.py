@@ -30,7 +30,7 @@ import penstock
 from penstock.cli.report import pipeline_report
 from penstock.cli.report_page import report_page
 from penstock.cli.report_server import ReportServer
-from penstock.destinations import delta
+from penstock.destinations import delta, duckdb
 from penstock.errors import PipelineStepFailed
 
 if TYPE_CHECKING:
@@ -170,6 +170,21 @@ def test_the_report_on_a_deleted_dataset_has_what_this_machine_has(
     assert report["omissions"] == [
         f"the destination: {tmp_path / 'lake' / 'shop'} has no dataset of this pipeline"
     ]
+
+
+def test_a_database_counts_its_rows(tmp_path: Path) -> None:
+    pipeline = penstock.pipeline(
+        "shop", destination=duckdb(str(tmp_path / "shop.duckdb")), dataset_name="raw", progress="none"
+    )
+    pipeline.run(orders_with_state([ORDER, ORDER | {"id": 2}]))
+
+    report = pipeline_report(pipeline)
+
+    assert [(table.table, table.rows) for table in report.tables] == [
+        ("orders", 2),
+        ("orders__items", 4),
+    ]
+    assert report.omissions == ()
 
 
 def test_a_table_that_spark_has_to_read_is_left_out(pipeline: Pipeline, tmp_path: Path) -> None:
