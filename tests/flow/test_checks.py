@@ -226,7 +226,7 @@ def test_conditions_have_the_same_result_in_plain_python_and_in_spark(
         except UnsupportedCondition:
             continue
     ddl = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-    frame = spark.createDataFrame([tuple(row.values()) for row in rows], ddl).coalesce(1)
+    frame = spark.createDataFrame([tuple(row[name] for name in COLUMNS) for row in rows], ddl).coalesce(1)
 
     in_spark = frame.selectExpr(*(f"({condition}) AS c{n}" for n, condition in enumerate(results))).collect()
 

@@ -16,24 +16,22 @@ from penstock.errors import PipelineStepFailed, RetryableError
 
 ROWS = 4_000
 TASKS = 8
-PAUSE = (0.5, 2.0)
-"""The shortest and the longest time between two kills, in loads that nothing disturbs."""
+LATEST = 1.2
+"""The latest moment of a kill, in times of a load that nothing disturbs."""
 
 
 def main(url: str, dataset: str, folder: str, loads: int, seed: int) -> None:
     """Load, and print the number of killed executors and the errors after which a load was begun again."""
     spark = session()
-    is_over = threading.Event()
+    moments = random.Random(seed)
     kills: list[int] = []
     errors: list[str] = []
 
-    def kill_executors(seconds_of_a_load: float) -> None:
-        moments = random.Random(seed)
-        while not is_over.wait(seconds_of_a_load * moments.uniform(*PAUSE)):
-            if running := executors():
-                victim = moments.choice(running)
-                victim.kill()
-                kills.append(victim.pid)
+    def kill_executor() -> None:
+        if running := executors():
+            victim = moments.choice(running)
+            victim.kill()
+            kills.append(victim.pid)
 
     def load(number: int) -> float:
         """Run until the batch is loaded; return the seconds of the last run."""
@@ -56,12 +54,13 @@ def main(url: str, dataset: str, folder: str, loads: int, seed: int) -> None:
 
     # The first load of a session takes longer than others.
     seconds = [load(number) for number in (1, 2)][-1]
-    killer = threading.Thread(target=kill_executors, args=(seconds,), daemon=True)
-    killer.start()
     for number in range(3, loads + 1):
+        # One kill in each load: it ends however long executors take to start.
+        killer = threading.Timer(moments.uniform(0, LATEST * seconds), kill_executor)
+        killer.start()
         load(number)
-    is_over.set()
-    killer.join()
+        killer.cancel()
+        killer.join()
     sys.stdout.write(json.dumps({"kills": len(kills), "errors": errors}) + "\n")
     spark.stop()
 
