@@ -85,7 +85,7 @@ def test_the_test_of_the_page_runs_a_case(lake: Path, spark: SparkSession, tmp_p
         frame = spark.read.option("mergeSchema", "true").parquet(*files)
         return [row.asDict(recursive=True) for row in frame.collect()]
 
-    (block,) = (block for block in doc_blocks("docs/destinations.md") if "destination_suite" in block.text)
+    (block,) = (block for block in doc_blocks("docs/destinations.md") if "def test_folders" in block.text)
     names: dict[str, Any] = {"read_table": read_table}
 
     exec(block.text, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
     from penstock.package import LoadPackageInfo, TLoadPackageStatus
 
+_DEMO_FOLDER: Final = "penstock_demo"
+_KILL_DEMO_FOLDER: Final = "penstock_kill_demo"
+
 app = typer.Typer(
     cls=CommandGroup,
     help="Declarative data ingestion on Spark.",
@@ -70,8 +73,13 @@ def penstock(
 @app.command()
 def demo(
     folder: Annotated[
-        Path, typer.Option("--folder", help="The new folder for the files of the example.")
-    ] = Path("penstock_demo"),
+        Path | None,
+        typer.Option(
+            "--folder",
+            help="The new folder for the files of the example.",
+            show_default=f"{_DEMO_FOLDER}, with --kill {_KILL_DEMO_FOLDER}",
+        ),
+    ] = None,
     *,
     kill: Annotated[
         bool, typer.Option("--kill", help="Kill loads at random steps, resume them, and count the rows.")
@@ -86,11 +94,12 @@ def demo(
     With --kill, processes that load are killed; the exit code is 1 if a row is not loaded exactly once.
     """
     if kill:
+        folder = folder or Path(_KILL_DEMO_FOLDER)
         _kill_demo(KillDemo(folder=folder, seed=random_seed() if seed is None else seed), as_json=as_json)
         return
     if seed is not None:
         raise typer.BadParameter("it chooses the steps of --kill, which is missing", param_hint="--seed")
-    example = Demo(folder=folder)
+    example = Demo(folder=folder or Path(_DEMO_FOLDER))
     report = DemoReport(example, Console(highlight=False))
     example.write_files()
     if not as_json:
