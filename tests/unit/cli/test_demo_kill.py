@@ -212,10 +212,10 @@ def test_a_seed_without_kills_is_refused() -> None:
 
 
 def test_a_folder_with_files_is_not_touched(tmp_path: Path) -> None:
-    (tmp_path / "penstock_demo").mkdir()
-    (tmp_path / "penstock_demo" / "mine.txt").write_text("x")
+    (tmp_path / "penstock_kill_demo").mkdir()
+    (tmp_path / "penstock_kill_demo" / "mine.txt").write_text("x")
 
     done = CliRunner().invoke(app, ["demo", "--kill"])
 
     assert isinstance(done.exception, UsageError)
-    assert [file.name for file in (tmp_path / "penstock_demo").iterdir()] == ["mine.txt"]
+    assert [file.name for file in (tmp_path / "penstock_kill_demo").iterdir()] == ["mine.txt"]

@@ -39,7 +39,7 @@ UNREADABLE = quarantined("{'id': 5", path="[]", rule="json", reason="it cannot b
 NESTED_ROW = quarantined({"sku": "B", "size": 1}, table_name="orders__items", path='["items",0,"size"]')
 
 
-@pytest.fixture(params=["delta", "duckdb"])
+@pytest.fixture(params=["delta", pytest.param("duckdb", marks=pytest.mark.at_length)])
 def pipeline(request: pytest.FixtureRequest, tmp_path: Path, no_spark: None) -> Pipeline:
     """Return a pipeline with orders."""
     by_kind = {
@@ -61,6 +61,7 @@ def ids(pipeline: Pipeline) -> list[int]:
     return sorted(pipeline.dataset()["orders"].arrow().column("id").to_pylist())
 
 
+@pytest.mark.parametrize("pipeline", ["delta", "duckdb"], indirect=True)
 def test_replayed_rows_are_loaded_once_and_leave_the_quarantine(pipeline: Pipeline) -> None:
     quarantine(pipeline, [*map(quarantined, NEW), UNREADABLE, NESTED_ROW])
     left = [row for row in rows_in_quarantine(pipeline) if "colour" not in row["raw"]]
