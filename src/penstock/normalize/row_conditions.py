@@ -327,11 +327,9 @@ def _comparison(compare: Callable[[Any, Any], bool], left: _Term, right: _Term) 
     left, right = _comparable(left, right)
 
     def is_true(row: Mapping[str, Any]) -> bool | None:
-        first = left.value(row)
-        if first is None:
-            return None
-        second = right.value(row)
-        return None if second is None else compare(first, second)
+        # Both sides: Spark may compute the second one beside a NULL, and stop at an overflow in it.
+        first, second = left.value(row), right.value(row)
+        return None if first is None or second is None else compare(first, second)
 
     return _Term("bool", is_true)
 
