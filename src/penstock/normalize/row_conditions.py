@@ -137,7 +137,7 @@ class _Compiler:
 
     def compile(self, node: exp.Expression) -> _Term:
         build = _BUILDERS.get(type(node))
-        if build is None:
+        if build is None or (node.args.get("negate") and not isinstance(node, exp.Like)):
             raise UnsupportedCondition
         return build(self, node)
 
@@ -232,7 +232,8 @@ class _Compiler:
         regex = re.compile(
             "".join(wildcards.get(each) or re.escape(each) for each in pattern.constant), re.DOTALL
         )
-        return _apply("bool", lambda text: regex.fullmatch(text) is not None, term)
+        wanted = not node.args.get("negate")
+        return _apply("bool", lambda text: (regex.fullmatch(text) is not None) is wanted, term)
 
     def coalesce(self, node: exp.Coalesce) -> _Term:
         terms = [self.operand(argument) for argument in (node.this, *node.expressions)]

@@ -11,6 +11,7 @@ import pytest
 import penstock
 from penstock import destinations
 from penstock.errors import ChecksFailed, PipelineStepFailed, UsageError
+from penstock.normalize.row_conditions import compile_condition
 from penstock.pipeline.plan import LoadPlan
 
 if TYPE_CHECKING:
@@ -218,3 +219,20 @@ def test_a_plan_shows_failed_checks_and_is_not_applied_if_one_stops_the_load(pip
         pipeline.apply(plan)
     assert pipeline.first_run
     assert len(pipeline.list_plans()) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_true"),
+    [
+        ("s LIKE 'a%'", False),
+        ("s NOT LIKE 'a%'", True),
+        ("NOT s LIKE 'a%'", True),
+        ("s NOT IN ('a')", True),
+        ("n NOT BETWEEN 1 AND 2", True),
+        ("n IS NOT NULL", True),
+    ],
+)
+def test_a_negated_condition_is_the_opposite(condition: str, *, is_true: bool) -> None:
+    evaluate = compile_condition(condition, {"s": "STRING", "n": "BIGINT"})
+
+    assert evaluate({"s": "", "n": 5}) is is_true
